@@ -1,0 +1,41 @@
+# Every target makes its own virtual environment when there is none, so each is the only
+# command you need. PYTHON=python3.12 make test  uses another interpreter.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test test-slow check bench clean
+.DEFAULT_GOAL := test
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "dplitmus needs Python 3.11 or newer: PYTHON=/path/to/python3.11 make ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plots,dev]'
+	@touch $@
+
+# The paper's figures by real sampling, beside the exact values. Opens nothing: it prints the path.
+demo: $(READY)
+	$(BIN)/dplitmus sanity-check zoo:dptext --epsilon 1 --dimension 2 --samples 100000 --seed 1 || test $$? -eq 1
+	$(BIN)/dplitmus reproduce acl2022 --out demo
+
+test: $(READY)
+	$(BIN)/python -m pytest --cov --cov-report=term
+
+test-slow: $(READY)
+	$(BIN)/python -m pytest -m slow
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(READY)
+	$(BIN)/python benchmarks/one_cell.py
+	$(BIN)/python benchmarks/paper_grid.py
+	$(BIN)/python benchmarks/start_up.py
+
+clean:
+	rm -rf $(VENV) demo build dist .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

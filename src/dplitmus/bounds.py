@@ -1,0 +1,77 @@
+"""Certificates from a fixed number of draws.
+
+Takes counts (never a mechanism); gives bounds on probabilities, and on epsilon, that hold with a
+stated probability for every sample size.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from scipy.special import betainccinv, betaincinv
+
+if TYPE_CHECKING:
+    from dplitmus.counts import VoteCounts
+
+
+def clopper_pearson_lower(successes: int, trials: int, alpha: float) -> float:
+    """Lower confidence bound on a probability.
+
+    Guarantee: exceeds the true p with probability at most alpha, for every p and every `trials`.
+    Proof sketch: the bound is the p at which P[Bin(trials, p) >= successes] = alpha; it exceeds the
+    true p only if the true tail probability is below alpha, which happens with probability <= alpha.
+    The binomial tail is an incomplete beta function, whence the inverse.
+    Reference: Clopper and Pearson (1934), Biometrika 26(4).
+    """
+    if successes == 0:
+        return 0.0
+    return float(betaincinv(successes, trials - successes + 1, alpha))
+
+
+def clopper_pearson_upper(successes: int, trials: int, alpha: float) -> float:
+    """Upper confidence bound on a probability; guarantee and proof as for the lower one.
+
+    Zero successes give 1 - alpha**(1/trials): finite and above zero, where the maximum likelihood
+    estimate is 0 and its loss "infinite".
+    """
+    if successes == trials:
+        return 1.0
+    return float(betainccinv(successes + 1, trials - successes, alpha))
+
+
+def log_ratio_lower(
+    successes: int, trials: int, successes_prime: int, trials_prime: int, alpha: float
+) -> float:
+    """Lower confidence bound on ln(p / p'), from two independent binomial counts, at level alpha.
+
+    Guarantee: exceeds ln(p / p') with probability at most alpha: it needs p below its lower bound
+    or p' above its upper one, each of probability at most alpha / 2. (Independence is not used.)
+    """
+    lower = clopper_pearson_lower(successes, trials, alpha / 2)
+    upper = clopper_pearson_upper(successes_prime, trials_prime, alpha / 2)
+    return math.log(lower / upper) if lower > 0 else -math.inf
+
+
+def vote_lower(counts: VoteCounts, alpha: float) -> float:
+    """Certified lower bound on epsilon from the guesses of one attack on two inputs; at least 0.
+
+    An output leads to guess 0, guess 1 or no vote. For epsilon-DP each of these events S satisfies
+    |ln(Pr(M(x) in S) / Pr(M(x') in S))| <= epsilon. The bound is the largest of the six lower
+    bounds on these log ratios (three events, two directions), each at level alpha / 6.
+
+    Guarantee: exceeds the true epsilon with probability at most alpha. Proof sketch: if it does, one
+    of the six exceeds its true log ratio, which is at most epsilon; a union bound gives alpha. So
+    the attack, its direction and the meaning of NaN need no assumption.
+    Reference: the event bound of Ding et al. (2018), "Detecting violations of differential privacy",
+    with Clopper-Pearson intervals in place of Fisher's test.
+    """
+    best = 0.0
+    for k, k_prime in zip(counts.x.guesses, counts.x_prime.guesses, strict=True):
+        on_x, on_x_prime = (k, counts.x.total), (k_prime, counts.x_prime.total)
+        best = max(
+            best,
+            log_ratio_lower(*on_x, *on_x_prime, alpha / 6),
+            log_ratio_lower(*on_x_prime, *on_x, alpha / 6),
+        )
+    return best

@@ -1,0 +1,125 @@
+"""Every way dplitmus refuses, worded in one place.
+
+    DplitmusError
+    +-- InputError              exit status 2   what was asked cannot be done: change the request
+    |   +-- MissingExtraError                   install the optional dependency it names
+    +-- MechanismError          exit status 3   the audited code failed: change the mechanism
+
+Every error carries a stable `code` (explained by `dplitmus explain CODE`), one sentence that shows
+the value that was passed, and one `help` that says what to do. Codes: DP1xx verdicts, DP2xx bad
+input, DP3xx notes on what was seen, DP4xx failures of the mechanism.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import operator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class DplitmusError(Exception):
+    """Anything dplitmus refuses to do; catch this to catch them all, and print it."""
+
+    exit_status = 2
+
+    def __init__(self, message: str, *, code: str, help: str) -> None:  # noqa: A002  (the word users see)
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.help = help
+
+    def __str__(self) -> str:
+        return f"error[{self.code}]: {self.message}\n  help: {self.help}"
+
+
+class InputError(DplitmusError, ValueError):
+    """A value, target or path that cannot be used; the message shows it, the help repairs it."""
+
+
+class MissingExtraError(InputError, ImportError):
+    """An optional dependency is not installed; the help is the pip command."""
+
+    def __init__(self, package: str, *, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs {package}, which is not installed",
+            code="DP207",
+            help=f"pip install 'dplitmus[{extra}]'",
+        )
+
+
+class MechanismError(DplitmusError, RuntimeError):
+    """The audited mechanism raised, or returned what no mechanism may return; repair the mechanism."""
+
+    exit_status = 3
+
+
+def bad_value(name: str, value: object, must: str, *, help: str) -> InputError:  # noqa: A002
+    """Word an error about one argument: `name=value must ...`."""
+    return InputError(f"{name}={_shown(value)} must {must}", code="DP201", help=help)
+
+
+def positive_number(name: str, value: object) -> float:
+    """Return `value` as a float, or refuse it: finite and above zero."""
+    number = _as_float(name, value)
+    if not 0.0 < number < math.inf:
+        raise bad_value(name, value, "be a finite number above 0", help=f"try {name}=1.0")
+    return number
+
+
+def probability(name: str, value: object) -> float:
+    """Return `value` as a float, or refuse it: strictly between zero and one."""
+    number = _as_float(name, value)
+    if not 0.0 < number < 1.0:
+        raise bad_value(name, value, "lie strictly between 0 and 1", help=f"try {name}=1e-6")
+    return number
+
+
+def whole_number(name: str, value: object, *, least: int, help: str) -> int:  # noqa: A002
+    """Return `value` as an int, or refuse it: a whole number, at least `least`."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)  # type: ignore[arg-type]  # TypeError is the check
+    except TypeError:
+        raise bad_value(name, value, "be a whole number", help=help) from None
+    if number < least:
+        raise bad_value(name, value, f"be at least {least}", help=help)
+    return number
+
+
+def one_of(name: str, value: object, choices: Iterable[str]) -> str:
+    """Return `value`, or refuse it: one of the given names."""
+    names = list(choices)
+    if value not in names:
+        listed = ", ".join(repr(choice) for choice in names)
+        raise bad_value(
+            name, value, f"be one of {listed}", help=did_you_mean(str(value), names) or "pick one"
+        )
+    return str(value)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Suggest the closest known name, or return an empty string."""
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return f"did you mean {close[0]!r}?" if close else ""
+
+
+def _as_float(name: str, value: object) -> float:
+    try:
+        if isinstance(value, (bool, str, bytes)):
+            raise TypeError
+        return float(value)  # type: ignore[arg-type]  # TypeError is the check
+    except (TypeError, ValueError, OverflowError):
+        raise bad_value(name, value, "be a number", help=f"try {name}=1.0") from None
+
+
+def _shown(value: object) -> str:
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001  (a user's __repr__ may do anything; the error must still print)
+        text = f"<{type(value).__name__} that cannot be printed>"
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,1 @@
+"""Attacks that guess which input made an output."""

@@ -1,0 +1,93 @@
+"""From the TARGET of a command line to a mechanism.
+
+Takes `zoo:NAME`, `package.module:function` or `path/file.py:function`; gives the callable. Loading a
+target runs its module: it is the user's own code, asked for by name.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dplitmus.errors import InputError, did_you_mean
+from dplitmus.mechanisms import zoo
+from dplitmus.mechanisms.base import as_callee
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from dplitmus.mechanisms.base import Mechanism
+
+_FORMS = "a TARGET is zoo:NAME, package.module:function or path/file.py:function"
+
+
+def load(target: str, *, epsilon: float, dimension: int) -> Mechanism:
+    """Return the mechanism that `target` names; a zoo mechanism is built for the claim."""
+    # The last colon separates: a Windows path has one of its own.
+    place, _, name = target.rpartition(":")
+    if place == "zoo":
+        return zoo.find(name).build(epsilon, dimension)
+    if not place or not name:
+        hint = did_you_mean(f"zoo:{target}", [f"zoo:{known}" for known in zoo.ZOO])
+        raise InputError(
+            f"target={target!r} names no function", code="DP203", help=f"{hint}  {_FORMS}".strip()
+        )
+    module = _load_file(Path(place)) if place.endswith(".py") else _import(place)
+    function = _attribute(module, name, place)
+    as_callee(function)  # refuses what cannot be called, before any work
+    return function  # type: ignore[no-any-return]  # checked on the line above
+
+
+def _attribute(module: ModuleType, name: str, place: str) -> object:
+    found: object = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            public = [known for known in vars(module) if not known.startswith("_")]
+            hint = did_you_mean(name, public) or f"define it in {place}"
+            raise InputError(f"{place} has no {name!r}", code="DP203", help=hint)
+        found = getattr(found, part)
+    return found
+
+
+def _load_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise InputError(
+            f"no file {str(path)!r} in {Path.cwd()}",
+            code="DP203",
+            help="check the path; " + _FORMS,
+        )
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:  # pragma: no cover  (a .py file always has a loader)
+        raise InputError(f"{path} is not a Python module", code="DP203", help=_FORMS)
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.resolve().parent))  # so that it finds the modules beside it
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        raise _failed_import(str(path), error) from error
+    finally:
+        sys.path.pop(0)
+    return module
+
+
+def _import(name: str) -> ModuleType:
+    sys.path.insert(0, str(Path.cwd()))  # as `python -m` does
+    try:
+        return importlib.import_module(name)
+    except BaseException as error:
+        raise _failed_import(name, error) from error
+    finally:
+        sys.path.pop(0)
+
+
+def _failed_import(place: str, error: BaseException) -> BaseException:
+    if isinstance(error, KeyboardInterrupt):
+        return error
+    return InputError(
+        f"cannot import {place}: {type(error).__name__}: {error}",
+        code="DP203",
+        help="it must import cleanly in this environment; " + _FORMS,
+    )
