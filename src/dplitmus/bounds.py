@@ -7,7 +7,7 @@ stated probability for every sample size.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scipy.special import betainccinv, betaincinv
 
@@ -40,20 +40,36 @@ def clopper_pearson_upper(successes: int, trials: int, alpha: float) -> float:
     return float(betainccinv(successes + 1, trials - successes, alpha))
 
 
-def log_ratio_lower(
-    successes: int, trials: int, successes_prime: int, trials_prime: int, alpha: float
-) -> float:
-    """Lower confidence bound on ln(p / p'), from two independent binomial counts, at level alpha.
+class RatioBound(NamedTuple):
+    """A lower bound on ln(p / q), with what a reader needs to recompute it."""
 
-    Guarantee: exceeds ln(p / p') with probability at most alpha: it needs p below its lower bound
-    or p' above its upper one, each of probability at most alpha / 2. (Independence is not used.)
+    log_ratio: float
+    p_lower: float
+    q_upper: float
+
+
+def log_ratio_lower(k: int, n: int, k_below: int, n_below: int, alpha: float) -> RatioBound:
+    """Lower confidence bound on ln(p / q), where k of n counts estimate p and the others q.
+
+    Guarantee: exceeds ln(p / q) with probability at most alpha: that needs p below its lower bound
+    or q above its upper one, each of probability at most alpha / 2. (Independence is not used.)
     """
-    lower = clopper_pearson_lower(successes, trials, alpha / 2)
-    upper = clopper_pearson_upper(successes_prime, trials_prime, alpha / 2)
-    return math.log(lower / upper) if lower > 0 else -math.inf
+    p_lower = clopper_pearson_lower(k, n, alpha / 2)
+    q_upper = clopper_pearson_upper(k_below, n_below, alpha / 2)
+    return RatioBound(math.log(p_lower / q_upper) if p_lower > 0 else -math.inf, p_lower, q_upper)
 
 
-def vote_lower(counts: VoteCounts, alpha: float) -> float:
+class VoteBound(NamedTuple):
+    """A certified lower bound on epsilon, and the event that gives it."""
+
+    epsilon_lower: float
+    event: int  # guess 0, guess 1, or 2: no vote
+    likelier_on_x_prime: bool
+    ratio: RatioBound
+    level: float  # of each of the two Clopper-Pearson bounds
+
+
+def vote_lower(counts: VoteCounts, alpha: float) -> VoteBound:
     """Certified lower bound on epsilon from the guesses of one attack on two inputs; at least 0.
 
     An output leads to guess 0, guess 1 or no vote. For epsilon-DP each of these events S satisfies
@@ -66,12 +82,12 @@ def vote_lower(counts: VoteCounts, alpha: float) -> float:
     Reference: the event bound of Ding et al. (2018), "Detecting violations of differential privacy",
     with Clopper-Pearson intervals in place of Fisher's test.
     """
-    best = 0.0
-    for k, k_prime in zip(counts.x.guesses, counts.x_prime.guesses, strict=True):
+    candidates = []
+    for event, (k, k_prime) in enumerate(zip(counts.x.guesses, counts.x_prime.guesses, strict=True)):
         on_x, on_x_prime = (k, counts.x.total), (k_prime, counts.x_prime.total)
-        best = max(
-            best,
-            log_ratio_lower(*on_x, *on_x_prime, alpha / 6),
-            log_ratio_lower(*on_x_prime, *on_x, alpha / 6),
-        )
-    return best
+        for likelier_on_x_prime in (True, False):
+            above, below = (on_x_prime, on_x) if likelier_on_x_prime else (on_x, on_x_prime)
+            ratio = log_ratio_lower(*above, *below, alpha / 6)
+            bound = max(0.0, ratio.log_ratio)
+            candidates.append(VoteBound(bound, event, likelier_on_x_prime, ratio, alpha / 12))
+    return max(candidates, key=lambda candidate: candidate.ratio.log_ratio)

@@ -57,9 +57,7 @@ def _serial(work: Callable[[int, int], Result], plan: Sequence[int]) -> Iterator
     return (work(chunk, size) for chunk, size in enumerate(plan))
 
 
-def _threaded(
-    work: Callable[[int, int], Result], plan: Sequence[int], threads: int
-) -> Iterator[Result]:
+def _threaded(work: Callable[[int, int], Result], plan: Sequence[int], threads: int) -> Iterator[Result]:
     todo = enumerate(plan)
     waiting: deque[Future[Result]] = deque()
     pool = ThreadPoolExecutor(threads)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import difflib
 import math
 import operator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +26,7 @@ class DplitmusError(Exception):
 
     exit_status = 2
 
-    def __init__(self, message: str, *, code: str, help: str) -> None:  # noqa: A002  (the word users see)
+    def __init__(self, message: str, *, code: str, help: str) -> None:
         super().__init__(message)
         self.message = message
         self.code = code
@@ -52,14 +52,14 @@ class MissingExtraError(InputError, ImportError):
 
 
 class MechanismError(DplitmusError, RuntimeError):
-    """The audited mechanism raised, or returned what no mechanism may return; repair the mechanism."""
+    """The audited mechanism raised or returned what none may return; repair the mechanism."""
 
     exit_status = 3
 
 
-def bad_value(name: str, value: object, must: str, *, help: str) -> InputError:  # noqa: A002
+def bad_value(name: str, value: object, must: str, *, help: str, code: str = "DP201") -> InputError:
     """Word an error about one argument: `name=value must ...`."""
-    return InputError(f"{name}={_shown(value)} must {must}", code="DP201", help=help)
+    return InputError(f"{name}={_shown(value)} must {must}", code=code, help=help)
 
 
 def positive_number(name: str, value: object) -> float:
@@ -78,14 +78,11 @@ def probability(name: str, value: object) -> float:
     return number
 
 
-def whole_number(name: str, value: object, *, least: int, help: str) -> int:  # noqa: A002
+def whole_number(name: str, value: object, *, least: int, help: str) -> int:
     """Return `value` as an int, or refuse it: a whole number, at least `least`."""
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        number = operator.index(value)  # type: ignore[arg-type]  # TypeError is the check
-    except TypeError:
-        raise bad_value(name, value, "be a whole number", help=help) from None
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        raise bad_value(name, value, "be a whole number", help=help)
+    number = operator.index(value)
     if number < least:
         raise bad_value(name, value, f"be at least {least}", help=help)
     return number
@@ -109,17 +106,18 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def _as_float(name: str, value: object) -> float:
+    refusal = bad_value(name, value, "be a number", help=f"try {name}=1.0")
+    if isinstance(value, bool) or not isinstance(value, SupportsFloat | SupportsIndex):
+        raise refusal
     try:
-        if isinstance(value, (bool, str, bytes)):
-            raise TypeError
-        return float(value)  # type: ignore[arg-type]  # TypeError is the check
+        return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise bad_value(name, value, "be a number", help=f"try {name}=1.0") from None
+        raise refusal from None
 
 
 def _shown(value: object) -> str:
     try:
         text = repr(value)
-    except Exception:  # noqa: BLE001  (a user's __repr__ may do anything; the error must still print)
+    except Exception:  # noqa: BLE001  (a user's __repr__ may raise anything)
         text = f"<{type(value).__name__} that cannot be printed>"
     return text if len(text) <= 80 else text[:77] + "..."

@@ -14,7 +14,6 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from scipy.special import betainc, betaincc, ndtri
 
 from dplitmus import bounds, engine
@@ -22,7 +21,6 @@ from dplitmus.claim import Claim
 from dplitmus.counts import SideCounts, VoteCounts
 from dplitmus.errors import one_of, probability, whole_number
 from dplitmus.forecast import majority
-from dplitmus.forecast.majority import VoteLaw
 from dplitmus.mechanisms.base import as_callee
 from dplitmus.neighbours import zeros_and_ones
 from dplitmus.samples import checked_seed, draw, plan, stream
@@ -31,6 +29,8 @@ from dplitmus.verdict import Note, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dplitmus.bounds import VoteBound
+    from dplitmus.forecast.majority import VoteLaw
     from dplitmus.mechanisms.base import Callee, Mechanism
 
 _PHASE_DRAWS, _PHASE_COINS = 0, 1  # first part of a stream's key
@@ -76,9 +76,14 @@ class SanityCheck:
         exceeded = self.epsilon_lower > self.claim.epsilon
         return Verdict.VIOLATED if exceeded else Verdict.NOT_FOUND
 
-    @functools.cached_property
+    @property
     def epsilon_lower(self) -> float:
         """Certified lower bound on the true epsilon, wrong with probability at most `alpha`."""
+        return self.bound.epsilon_lower
+
+    @functools.cached_property
+    def bound(self) -> VoteBound:
+        """The certified bound with the event and the numbers it comes from."""
         return bounds.vote_lower(self.counts, self.alpha)
 
     @property
@@ -142,6 +147,14 @@ class SanityCheck:
                     "DP302",
                     f"outputs with infinities: {x.infinite:,} on zeros, {x_prime.infinite:,} on "
                     f"ones. They vote by their sign.",
+                )
+            )
+        if not self.replayable:
+            notes.append(
+                Note(
+                    "DP303",
+                    "the mechanism takes no rng: its randomness is its own, and another run of the same "
+                    "command draws other numbers.",
                 )
             )
         return tuple(notes)
@@ -227,9 +240,7 @@ def exact_vote(mechanism: Mechanism | Callee, dimension: int, *, ties: str = "ze
     )
 
 
-def _log_ratio_deviate(
-    above: tuple[int, float], below: tuple[int, float], trials: int
-) -> float:
+def _log_ratio_deviate(above: tuple[int, float], below: tuple[int, float], trials: int) -> float:
     """Deviate of ln(k/k') from its exact value, from (count, exact log probability) of each."""
     spread, spread_below = (_relative_error(log_p, trials) for _, log_p in (above, below))
     if math.inf in (spread, spread_below):  # one count alone decides: it hardly ever happens

@@ -44,7 +44,7 @@ class Votes(NamedTuple):
 def vote(outputs: NDArray[Any], *, ties: str, coins: np.random.Generator) -> Votes:
     """Guess 0, 1 or NO_VOTE for every row of `outputs`; `coins` breaks ties if ties="coin"."""
     dimension = outputs.shape[1]
-    ones = _count(outputs >= 0.5)  # noqa: PLR2004  (rounding)
+    ones = _count(outputs >= 0.5)
     if outputs.dtype.kind != "f" or np.isfinite(outputs).all():
         return Votes(_winner(ones, dimension - ones, ties, coins))
     abstained = np.isnan(outputs)
@@ -62,7 +62,8 @@ def _count(bits: NDArray[np.bool_]) -> NDArray[Any]:
     # einsum is fast in either memory order, where sum() over a short row is ten times slower;
     # counting in bytes, where they suffice, is faster again.
     counter = np.uint8 if bits.shape[1] < 2**8 else np.uint32
-    return np.einsum("ij->i", bits.view(np.uint8), dtype=counter)
+    counts: NDArray[Any] = np.einsum("ij->i", bits.view(np.uint8), dtype=counter)
+    return counts
 
 
 def _winner(
@@ -86,9 +87,7 @@ def law(bit: RoundedBit, dimension: int, *, ties: str) -> VoteLaw:
         return VoteLaw(*_binomial_vote(bit.zero, bit.one, dimension, ties), none=-math.inf)
     voters = np.arange(dimension + 1)
     weights = _log_binomial(voters, dimension, success=number, failure=bit.nan)
-    votes = [
-        _binomial_vote(bit.zero - number, bit.one - number, int(m), ties) for m in voters[1:]
-    ]
+    votes = [_binomial_vote(bit.zero - number, bit.one - number, int(m), ties) for m in voters[1:]]
     zero, one = (logsumexp(weights[1:] + np.array(side)) for side in zip(*votes, strict=True))
     return VoteLaw(float(zero), float(one), float(weights[0]))
 
@@ -103,9 +102,7 @@ def _binomial_vote(zero: float, one: float, voters: int, ties: str) -> tuple[flo
     return _log_sum(np.concatenate([lost, half])), _log_sum(np.concatenate([won, to_one]))
 
 
-def _log_binomial(
-    k: NDArray[np.int_], n: int, *, success: float, failure: float
-) -> NDArray[np.float64]:
+def _log_binomial(k: NDArray[np.int_], n: int, *, success: float, failure: float) -> NDArray[np.float64]:
     ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
     terms: NDArray[np.float64] = ways + _times(k, success) + _times(n - k, failure)
     return terms
@@ -115,7 +112,7 @@ def _times(k: NDArray[np.int_], log_probability: float) -> NDArray[np.float64]:
     # 0 * -inf is 0 here: an impossible thing that happens zero times costs nothing.
     if log_probability == -math.inf:
         return np.where(k == 0, 0.0, -np.inf)
-    return k * log_probability
+    return np.asarray(k * log_probability, dtype=np.float64)
 
 
 def _log_sum(logs: NDArray[np.float64]) -> float:

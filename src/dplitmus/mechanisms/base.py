@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dplitmus.errors import InputError
+from dplitmus.errors import InputError, bad_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,8 @@ FloatArray = NDArray[np.float64]
 class Mechanism(Protocol):
     """A batched mechanism: n independent outputs on input `x`, one per row."""
 
-    def __call__(self, x: Any, n: int, rng: np.random.Generator, /) -> Any: ...  # noqa: ANN401  (any input, any output)
+    def __call__(self, x: Any, n: int, rng: np.random.Generator, /) -> Any:
+        """Return n independent outputs on `x`, drawn with `rng`."""
 
 
 class RoundedBit(NamedTuple):
@@ -50,13 +51,15 @@ class Callee:
 
 def as_callee(mechanism: object) -> Callee:
     """Accept `(x, n, rng)`, `(x, n, *, rng)` or `(x, n)`; refuse anything else with DP205."""
-    name = _name_of(mechanism)
     if not callable(mechanism):
-        raise InputError(
-            f"{name} is a {type(mechanism).__name__}, not a mechanism",
+        raise bad_value(
+            "mechanism",
+            mechanism,
+            "be callable",
             code="DP205",
             help="a mechanism is a callable (x, n, rng) that returns n outputs on input x",
         )
+    name = _name_of(mechanism)
     convention = _convention(mechanism)
     if convention is None:
         raise InputError(
@@ -67,7 +70,7 @@ def as_callee(mechanism: object) -> Callee:
     calls: dict[str, Mechanism] = {
         "positional": mechanism,
         "keyword": lambda x, n, rng: mechanism(x, n, rng=rng),
-        "none": lambda x, n, rng: mechanism(x, n),  # noqa: ARG005  (its randomness is its own)
+        "none": lambda x, n, _rng: mechanism(x, n),
     }
     return Callee(
         call=calls[convention],
@@ -94,12 +97,12 @@ def each(function: Callable[..., Any]) -> Mechanism:
         )
     by_name = "rng" in _keyword_only(function)
 
-    def batched(x: Any, n: int, rng: np.random.Generator) -> list[Any]:  # noqa: ANN401
+    def batched(x: Any, n: int, rng: np.random.Generator) -> list[Any]:
         if by_name:
             return [function(x, rng=rng) for _ in range(n)]
         return [function(x, rng) for _ in range(n)]
 
-    def black_box(x: Any, n: int) -> list[Any]:  # noqa: ANN401
+    def black_box(x: Any, n: int) -> list[Any]:
         return [function(x) for _ in range(n)]
 
     return functools.update_wrapper(

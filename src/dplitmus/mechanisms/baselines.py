@@ -1,4 +1,4 @@
-"""The paper's baselines: copy the input, answer at random, and halve the Laplace mechanism's output."""
+"""The paper's baselines: copy the input, answer at random, halve the Laplace mechanism's output."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ class Copy:
 
     name: ClassVar[str] = "copy"
 
-    def __call__(self, x: Any, n: int, rng: np.random.Generator) -> FloatArray:  # noqa: ANN401, ARG002
+    def __call__(self, x: Any, n: int, _rng: np.random.Generator) -> FloatArray:
+        """Return `x`, n times."""
         answer = np.asarray(x, dtype=float)
         return np.broadcast_to(answer, (n, *answer.shape))
 
     def rounded_bit(self, value: float) -> RoundedBit:
         """Law of one coordinate of the output on `value`, rounded: certain."""
-        one = value >= 0.5  # noqa: PLR2004  (rounding)
+        one = value >= 0.5
         return RoundedBit(zero=-math.inf if one else 0.0, one=0.0 if one else -math.inf)
 
 
@@ -36,10 +37,11 @@ class Random:
 
     name: ClassVar[str] = "random"
 
-    def __call__(self, x: Any, n: int, rng: np.random.Generator) -> FloatArray:  # noqa: ANN401
+    def __call__(self, x: Any, n: int, rng: np.random.Generator) -> FloatArray:
+        """Return n vectors of coins in the shape of `x`."""
         return fair_coins(rng, (*np.shape(x), n)).astype(float).T
 
-    def rounded_bit(self, value: float) -> RoundedBit:  # noqa: ARG002  (that is the point)
+    def rounded_bit(self, _value: float) -> RoundedBit:
         """Law of one coordinate of the output, rounded: a fair coin."""
         return RoundedBit(zero=-_LN2, one=-_LN2)
 
@@ -55,14 +57,15 @@ class HalvedOutput:
 
     Halving looks at the output only, and post-processing cannot spend privacy: for every event S,
     Pr(M(x)/2 in S) = Pr(M(x) in 2S) <= e^epsilon Pr(M(x') in 2S). It is named "wrong sensitivity"
-    in the authors' code, but noise and signal shrink together. The attack, which rounds at 0.5, only
-    sees a threshold of 1 instead of 0.5: other losses than Laplace's, none above epsilon.
+    in the authors' code, but noise and signal shrink together. The attack, which rounds at 0.5,
+    only sees a threshold of 1 instead of 0.5: other losses than Laplace's, none above epsilon.
     """
 
     laplace: Laplace
     name: ClassVar[str] = "halved-output"
 
-    def __call__(self, x: Any, n: int, rng: np.random.Generator) -> FloatArray:  # noqa: ANN401
+    def __call__(self, x: Any, n: int, rng: np.random.Generator) -> FloatArray:
+        """Return n halved outputs on `x`."""
         return 0.5 * self.laplace(x, n, rng)
 
     def rounded_bit(self, value: float) -> RoundedBit | None:

@@ -38,7 +38,8 @@ def inverse_cdf_eq9(v: ArrayLike) -> FloatArray:
     noise += 1.0
     with np.errstate(invalid="ignore", divide="ignore"):
         np.log(noise, out=noise)
-    return np.copysign(noise, v, out=noise)  # -sgn(v) ln(...): the log is never positive
+    np.copysign(noise, v, out=noise)  # -sgn(v) ln(...): the log is never positive
+    return noise
 
 
 def standard_noise(rng: np.random.Generator, shape: tuple[int, ...], reading: str) -> FloatArray:
@@ -57,7 +58,7 @@ def standard_noise(rng: np.random.Generator, shape: tuple[int, ...], reading: st
 
 @dataclass(frozen=True, kw_only=True)
 class DPText:
-    """The input plus DPText's noise of scale `sensitivity / epsilon`; claimed private, and is not."""
+    """The input plus DPText's noise of scale `sensitivity / epsilon`: claimed private, and not."""
 
     epsilon: float
     sensitivity: float
@@ -71,16 +72,15 @@ class DPText:
     @property
     def name(self) -> str:
         """The name of this reading in the zoo."""
-        return {"keep": "dptext-nan", "zero": "dptext-nan0", "redraw": "dptext-redraw"}[
-            self.reading
-        ]
+        return {"keep": "dptext-nan", "zero": "dptext-nan0", "redraw": "dptext-redraw"}[self.reading]
 
     @property
     def scale(self) -> float:
         """The noise scale b = sensitivity / epsilon."""
         return self.sensitivity / self.epsilon
 
-    def __call__(self, x: Any, n: int, rng: np.random.Generator) -> FloatArray:  # noqa: ANN401
+    def __call__(self, x: Any, n: int, rng: np.random.Generator) -> FloatArray:
+        """Return n outputs on `x`."""
         answer = np.asarray(x, dtype=float)
         noise = standard_noise(rng, (*answer.shape, n), self.reading)
         return add_scaled(noise, self.scale, answer)
@@ -92,9 +92,7 @@ class DPText:
         """
         threshold = (0.5 - value) / self.scale
         number = (
-            RoundedBit(zero=math.log(-math.expm1(-threshold)), one=-threshold)
-            if threshold > 0
-            else _CERTAIN
+            RoundedBit(zero=math.log(-math.expm1(-threshold)), one=-threshold) if threshold > 0 else _CERTAIN
         )
         if self.reading == "redraw":
             return number

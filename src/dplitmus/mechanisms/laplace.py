@@ -38,12 +38,13 @@ def inverse_cdf_eq4(u: ArrayLike) -> FloatArray:
 def inverse_cdf_eq5(u: ArrayLike) -> FloatArray:
     """Equation (5): the same function in two branches, without sign and absolute value."""
     u = np.asarray(u, dtype=float)
-    lower = u < 0.5  # noqa: PLR2004  (the median, as printed)
+    lower = u < 0.5
     noise = np.where(lower, u, 1.0 - u)
     noise *= 2.0
     np.maximum(noise, UNIFORM_SPACING, out=noise)
     np.log(noise, out=noise)
-    return np.negative(noise, out=noise, where=~lower)
+    np.negative(noise, out=noise, where=~lower)
+    return noise
 
 
 def inverse_cdf_eq7(v: ArrayLike) -> FloatArray:
@@ -54,14 +55,16 @@ def inverse_cdf_eq7(v: ArrayLike) -> FloatArray:
     noise += 1.0
     np.maximum(noise, UNIFORM_SPACING, out=noise)
     np.log(noise, out=noise)
-    return np.copysign(noise, v, out=noise)  # -sgn(v) ln(...): the log is never positive
+    np.copysign(noise, v, out=noise)  # -sgn(v) ln(...): the log is never positive
+    return noise
 
 
 def standard_laplace_cdf(t: ArrayLike) -> FloatArray:
     """Pr(L <= t) for standard Laplace L: the F that the inverse CDFs invert."""
     t = np.asarray(t, dtype=float)
     tail = np.exp(-np.abs(t)) / 2.0
-    return np.where(t < 0, tail, 1.0 - tail)
+    cdf: FloatArray = np.where(t < 0, tail, 1.0 - tail)
+    return cdf
 
 
 def log_survival(t: float) -> float:
@@ -120,12 +123,13 @@ class Laplace:
         """The noise scale b = sensitivity / epsilon."""
         return self.sensitivity / self.epsilon
 
-    def __call__(self, x: Any, n: int, rng: np.random.Generator) -> FloatArray:  # noqa: ANN401
+    def __call__(self, x: Any, n: int, rng: np.random.Generator) -> FloatArray:
+        """Return n noisy answers to the query on `x`."""
         answer = np.asarray(self.query(x), dtype=float)
         return add_scaled(SAMPLERS[self.sampler](rng, (*answer.shape, n)), self.scale, answer)
 
     def rounded_bit(self, value: float) -> RoundedBit | None:
-        """Law of one coordinate of the output on `value`, rounded; None unless query is identity."""
+        """Law of one rounded coordinate of the output on `value`; None for other queries."""
         return rounded_laplace((0.5 - value) / self.scale) if self.query is identity else None
 
 

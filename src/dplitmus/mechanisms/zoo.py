@@ -39,11 +39,11 @@ class Entry:
         return self.true_epsilon(1.0, 2) > 1.0
 
 
-def _as_claimed(epsilon: float, dimension: int) -> float:  # noqa: ARG001
+def _as_claimed(epsilon: float, _dimension: int) -> float:
     return epsilon
 
 
-def _infinite(epsilon: float, dimension: int) -> float:  # noqa: ARG001
+def _infinite(_epsilon: float, _dimension: int) -> float:
     return math.inf
 
 
@@ -60,7 +60,7 @@ def _laplace(sampler: str) -> Entry:
 def _dptext(name: str, reading: str, what: str) -> Entry:
     return Entry(
         name=name,
-        summary=f"DPText's sampler, eqs. (8)+(9), NaN {what}",
+        summary=f"DPText, eqs. (8)+(9), NaN {what}",
         build=lambda epsilon, n: DPText(epsilon=epsilon, sensitivity=n, reading=reading),
         true_epsilon=_infinite,
         truth="infinite",
@@ -75,11 +75,11 @@ _ENTRIES = (
     Entry(
         name="adept",
         summary="ADePT: x + Lap(1/epsilon) in any dimension",
-        build=lambda epsilon, n: adept(epsilon=epsilon),  # noqa: ARG005  (that is the mistake)
+        build=lambda epsilon, _n: adept(epsilon=epsilon),
         true_epsilon=lambda epsilon, n: n * epsilon,
         truth="n * epsilon",
     ),
-    _dptext("dptext-nan0", "zero", "replaced by zero"),
+    _dptext("dptext-nan0", "zero", "set to 0"),
     _dptext("dptext-redraw", "redraw", "redrawn"),
     _dptext("dptext-nan", "keep", "kept"),
     Entry(
@@ -92,15 +92,15 @@ _ENTRIES = (
     Entry(
         name="copy",
         summary="the input itself",
-        build=lambda epsilon, n: Copy(),  # noqa: ARG005
+        build=lambda _epsilon, _n: Copy(),
         true_epsilon=_infinite,
         truth="infinite",
     ),
     Entry(
         name="random",
         summary="fair coins, whatever the input",
-        build=lambda epsilon, n: Random(),  # noqa: ARG005
-        true_epsilon=lambda epsilon, n: 0.0,  # noqa: ARG005
+        build=lambda _epsilon, _n: Random(),
+        true_epsilon=lambda _epsilon, _n: 0.0,
         truth="0",
     ),
 )

@@ -1,3 +1,5 @@
-"""The paper, whole: Habernal (2022), "How reparametrization trick broke differentially-private
-text representation learning", ACL 2022. Its grid, figures, footnote and theorems.
+"""The paper, whole: its grid, figures, footnote and theorems.
+
+Ivan Habernal, "How reparametrization trick broke differentially-private text representation learning",
+ACL 2022 (short papers).
 """

@@ -54,7 +54,7 @@ class Family:
     thresholds: dict[str, Callable[[int, float, int], float]]
 
 
-def _zeros(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[Any]:  # noqa: ARG001
+def _zeros(_rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[Any]:
     return np.zeros(shape, dtype=np.uint8)
 
 
@@ -63,11 +63,11 @@ FAMILIES = (
         key=0,
         noise=SAMPLERS["eq4"],
         thresholds={
-            # x + s n / epsilon >= 1/2
+            # output at least 1/2, where it is x + s n / epsilon
             "laplace": lambda x, epsilon, n: (0.5 - x) * epsilon / n,
-            # x + s / epsilon >= 1/2
-            "adept": lambda x, epsilon, n: (0.5 - x) * epsilon,  # noqa: ARG005
-            # (x + s n / epsilon) / 2 >= 1/2
+            # the same, where it is x + s / epsilon
+            "adept": lambda x, epsilon, _n: (0.5 - x) * epsilon,
+            # the same, where it is (x + s n / epsilon) / 2
             "halved-output": lambda x, epsilon, n: (1.0 - x) * epsilon / n,
         },
     ),
@@ -79,12 +79,12 @@ FAMILIES = (
     Family(
         key=2,
         noise=fair_coins,
-        thresholds={"random": lambda x, epsilon, n: 0.5},  # noqa: ARG005
+        thresholds={"random": lambda _x, _epsilon, _n: 0.5},
     ),
     Family(
         key=3,
         noise=_zeros,
-        thresholds={"copy": lambda x, epsilon, n: 0.5 - x},  # noqa: ARG005
+        thresholds={"copy": lambda x, _epsilon, _n: 0.5 - x},
     ),
 )
 
@@ -148,9 +148,7 @@ def run(
             alpha=ALPHA,
             seed=seed,
             ties="zero",
-            counts=VoteCounts(
-                side(mechanism, epsilon, dimension, 0), side(mechanism, epsilon, dimension, 1)
-            ),
+            counts=VoteCounts(side(mechanism, epsilon, dimension, 0), side(mechanism, epsilon, dimension, 1)),
             exact=_exact(mechanism, epsilon, dimension),
             replayable=True,
         )
@@ -158,9 +156,7 @@ def run(
     ]
 
 
-def _count_ones(
-    family: Family, dimension: int, seed: int, chunk: int, size: int
-) -> Counter[GuessOfOne]:
+def _count_ones(family: Family, dimension: int, seed: int, chunk: int, size: int) -> Counter[GuessOfOne]:
     """Count the outputs that the majority vote takes for ones, for all cells of one noise."""
     ones: Counter[GuessOfOne] = Counter()
     for x in (0, 1):

@@ -1,0 +1,60 @@
+"""Writing results to disk: whole files or none, and refusal before the work rather than after."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dplitmus.errors import InputError
+
+if TYPE_CHECKING:
+    import os
+
+
+def prepare_directory(path: str | os.PathLike[str]) -> Path:
+    """Make the directory and prove that a file can be written there, or refuse with DP206."""
+    directory = Path(path)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except OSError as error:
+        raise _unwritable(directory, error) from error
+    return directory
+
+
+def prepare_file(path: str | os.PathLike[str]) -> Path:
+    """Prove that the file can be written, without touching it, or refuse with DP206."""
+    file = Path(path)
+    if file.is_dir():
+        raise InputError(f"{str(file)!r} is a directory", code="DP206", help="name a file in it")
+    prepare_directory(file.parent)
+    return file
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    """Write the whole file or leave what was there: a reader never sees half of it."""
+    data = content.encode() if isinstance(content, str) else content
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            temporary = Path(file.name)
+            file.write(data)
+        temporary.chmod(0o644)  # a temporary file is private, a result is not
+        temporary.replace(path)
+    except OSError as error:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+        raise _unwritable(path, error) from error
+    return path
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    return InputError(
+        f"cannot write to {str(path)!r}: {error.strerror or error}",
+        code="DP206",
+        help="name a place you may write to, with --out or --json",
+    )
