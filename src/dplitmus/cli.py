@@ -137,9 +137,9 @@ def sanity_check(
             threads=threads,
             progress=progress,
         )
-    again = ["dplitmus", "sanity-check", target, "--epsilon", f"{epsilon:g}"]
+    again = ["dplitmus", "sanity-check", target, "--epsilon", str(epsilon)]
     again += ["--dimension", str(dimension), "--samples", str(samples), "--seed", str(check.seed)]
-    again += ["--alpha", f"{alpha:g}"] * (alpha != 1e-6) + ["--ties", ties] * (ties != "zero")
+    again += ["--alpha", str(alpha)] * (alpha != 1e-6) + ["--ties", ties] * (ties != "zero")
     click.echo(text.sanity_check(check, reproduce=shlex.join(again)))
     if file:
         store.write(file, json.dumps(json.sanity_check(check, version=__version__)))

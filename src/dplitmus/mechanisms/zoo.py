@@ -74,7 +74,7 @@ _ENTRIES = (
     _laplace("numpy"),
     Entry(
         name="adept",
-        summary="ADePT: x + Lap(1/epsilon) in any dimension",
+        summary="ADePT: x + Lap(1/epsilon) for any n",
         build=lambda epsilon, _n: adept(epsilon=epsilon),
         true_epsilon=lambda epsilon, n: n * epsilon,
         truth="n * epsilon",
@@ -84,7 +84,7 @@ _ENTRIES = (
     _dptext("dptext-nan", "keep", "kept"),
     Entry(
         name="halved-output",
-        summary="half of laplace's output: post-processing",
+        summary="half of laplace's output",
         build=lambda epsilon, n: HalvedOutput(laplace=Laplace(epsilon=epsilon, sensitivity=n)),
         true_epsilon=_as_claimed,
         truth="epsilon",

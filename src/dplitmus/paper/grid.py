@@ -101,10 +101,11 @@ def cells() -> Iterator[tuple[str, float, int]]:
 
 def exact_losses() -> dict[tuple[str, float, int], float]:
     """The exact loss of every cell, without sampling."""
-    return {cell: _exact(*cell).loss for cell in cells()}
+    return {cell: exact_vote_of(*cell).loss for cell in cells()}
 
 
-def _exact(mechanism: str, epsilon: float, dimension: int) -> ExactVote:
+def exact_vote_of(mechanism: str, epsilon: float, dimension: int) -> ExactVote:
+    """The exact law of the guess in one cell."""
     law = exact_vote(zoo.find(mechanism).build(epsilon, dimension), dimension)
     if law is None:
         raise AssertionError(f"{mechanism} has no closed form")
@@ -149,7 +150,7 @@ def run(
             seed=seed,
             ties="zero",
             counts=VoteCounts(side(mechanism, epsilon, dimension, 0), side(mechanism, epsilon, dimension, 1)),
-            exact=_exact(mechanism, epsilon, dimension),
+            exact=exact_vote_of(mechanism, epsilon, dimension),
             replayable=True,
         )
         for mechanism, epsilon, dimension in cells()

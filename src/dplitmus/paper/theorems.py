@@ -69,7 +69,7 @@ def theorem_3_1(rng: np.random.Generator) -> Demonstration:
             f"of {SAMPLES:,} draws {share:.2%} are NaN (the logarithm of a negative number)",
             f"the smallest of the others is {numbers.min():.2e}: none is negative, where Laplace has half",
             f"equation (9) rises on v = 0.05 ... 0.50 ({rising} points) and is NaN beyond: no inverse CDF",
-            f"Kolmogorov-Smirnov distance to Laplace {distance:.4f} (1/2 in theory), p < 1e{math.ceil(p_log10)}",
+            f"Kolmogorov-Smirnov distance to Laplace {distance:.4f} (exact: 1/2), p < 1e{math.ceil(p_log10)}",
             f"control, equation (4) with the same test: distance {control:.4f}, p = {10**control_p:.2f}",
         ),
         holds=bool(

@@ -21,12 +21,14 @@ _STYLE = """
 body { margin: 0 auto; max-width: 72rem; padding: 1rem; background: var(--paper); color: var(--ink);
   font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: break-word; }
 h1 { line-height: 1.2; } h2 { margin-top: 2.5rem; border-bottom: 1px solid var(--line); }
-figure { margin: 1rem 0; } figure img { width: 100%; height: auto; background: #fff; }
+figure { margin: 1rem 0; } figure img { width: 100%; min-width: 44rem; height: auto;
+  background: #fff; }
 figcaption, .soft { color: var(--soft); }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right; }
-th:first-child, td:first-child { text-align: left; } caption { text-align: left; padding: .5rem 0; }
-td small { color: var(--soft); display: block; } td.bad { color: var(--bad); font-weight: 600; }
+th:first-child, td:first-child { text-align: left; }
+td small { color: var(--soft); display: block; white-space: nowrap; }
+ td.bad { color: var(--bad); font-weight: 600; }
 pre { overflow-x: auto; padding: .75rem; border: 1px solid var(--line); white-space: pre-wrap; }
 @media print { body { max-width: none; } h2 { break-after: avoid; } figure, table { break-inside: avoid; } }
 """
@@ -69,7 +71,8 @@ def picture(svg: bytes, *, alt: str, caption: str) -> str:
     """An SVG, embedded as an image so that its identifiers cannot clash with others'."""
     data = base64.b64encode(svg).decode("ascii")
     return (
-        f'<figure><img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{data}">'
+        '<figure><div class="scroll" tabindex="0">'
+        f'<img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{data}"></div>'
         f"<figcaption>{html.escape(caption)}</figcaption></figure>"
     )
 
@@ -88,7 +91,7 @@ def table(caption: str, columns: Sequence[str], rows: Iterable[tuple[str, Sequen
         f'<tr><th scope="row">{html.escape(name)}</th>{"".join(cells)}</tr>' for name, cells in rows
     )
     return (
-        '<div class="scroll" tabindex="0"><table>'
-        f"<caption>{html.escape(caption)}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{body}</tbody></table></div>"
+        f'<section aria-label="{html.escape(caption)}"><p>{html.escape(caption)}</p>'
+        f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div></section>"
     )

@@ -108,9 +108,9 @@ def _losses(check: SanityCheck) -> list[str]:
 def _deviation(check: SanityCheck) -> str:
     z = check.z
     if z is None or not math.isfinite(check.estimate):
-        return "of this attack, in closed form"
+        return "closed form of this attack"
     side = "above" if z >= 0 else "below"
-    return f"in closed form; the estimate is {abs(z):.1f} standard errors {side}"
+    return f"closed form; the estimate is {abs(z):.1f} std. errors {side}"
 
 
 def _certificate(check: SanityCheck) -> list[str]:

@@ -1,0 +1,75 @@
+"""Does a bound exceed the truth no more often than alpha, at the exact boundary?"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import bdtrc
+
+from dplitmus import bounds
+from dplitmus.counts import SideCounts, VoteCounts
+
+RUNS = 4000
+FALSE_FAILURE = 1e-6
+
+
+def most_rejections(alpha: float) -> int:
+    """The smallest k with P[Bin(RUNS, alpha) > k] <= 1e-6: more would contradict the guarantee."""
+    return next(k for k in range(RUNS) if bdtrc(k, RUNS, alpha) <= FALSE_FAILURE)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.01])
+@pytest.mark.parametrize("p", [0.001, 0.05, 0.5, 0.97])
+def test_clopper_pearson_errs_no_more_often_than_alpha(p: float, alpha: float) -> None:
+    """Each bound errs with probability <= alpha; false-failure probability 1e-6 per count."""
+    rng = np.random.default_rng(1)
+    n = 1000
+    counts = rng.binomial(n, p, size=RUNS)
+    above = sum(bounds.clopper_pearson_lower(int(k), n, alpha) > p for k in counts)
+    below = sum(bounds.clopper_pearson_upper(int(k), n, alpha) < p for k in counts)
+    assert max(above, below) <= most_rejections(alpha)
+
+
+@pytest.mark.parametrize(
+    ("p", "q"),
+    [
+        (0.5, 0.5 * math.exp(-1)),  # halved-output at n = 1: its vote attains epsilon = 1 exactly
+        (1 / (1 + math.exp(-1)), 1 / (1 + math.exp(1))),  # randomised response, tight both ways
+        (0.01, 0.01 * math.exp(-1)),  # a rare event
+    ],
+)
+def test_the_vote_bound_exceeds_the_truth_no_more_often_than_alpha(p: float, q: float) -> None:
+    """At the exact boundary epsilon = ln(p/q) = 1, alpha = 0.05; false-failure probability 1e-6."""
+    rng = np.random.default_rng(2)
+    n, alpha = 2000, 0.05
+    epsilon = math.log(p / q)
+    x_prime, x = rng.binomial(n, p, size=RUNS), rng.binomial(n, q, size=RUNS)
+    violations = sum(
+        bounds.vote_lower(
+            VoteCounts(SideCounts(zero=n - a, one=a), SideCounts(zero=n - b, one=b)), alpha
+        ).epsilon_lower
+        > epsilon
+        for a, b in zip(x.tolist(), x_prime.tolist(), strict=True)
+    )
+    assert violations <= most_rejections(alpha)
+
+
+def test_the_vote_bound_is_calibrated_when_some_outputs_are_nan() -> None:
+    """Three outcomes, all log ratios within epsilon = 1 and one at it; false-failure 1e-6."""
+    rng = np.random.default_rng(3)
+    n, alpha = 2000, 0.05
+    on_x = np.array([0.5, 0.3, 0.2])
+    on_x_prime = np.array([0.5 * math.exp(-1), 1 - 0.5 * math.exp(-1) - 0.3, 0.3])
+    assert math.isclose(1.0, np.abs(np.log(on_x / on_x_prime)).max())
+    draws = zip(
+        rng.multinomial(n, on_x, size=RUNS).tolist(),
+        rng.multinomial(n, on_x_prime, size=RUNS).tolist(),
+        strict=True,
+    )
+    violations = sum(
+        bounds.vote_lower(VoteCounts(SideCounts(*a), SideCounts(*b)), alpha).epsilon_lower > 1.0
+        for a, b in draws
+    )
+    assert violations <= most_rejections(alpha)

@@ -1,0 +1,98 @@
+"""ARCHITECTURE.md's import rules, read from the code."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src" / "dplitmus"
+
+# A module may import from its own line and from the lines above it.
+LAYERS = [
+    ["errors"],
+    ["claim", "explanations"],
+    ["mechanisms"],
+    ["target", "neighbours"],
+    ["samples"],
+    ["forecast"],
+    ["counts"],
+    ["bounds"],
+    ["verdict"],
+    ["engine"],
+    ["sanity"],
+    ["store", "report"],
+    ["paper"],
+    ["__init__", "cli", "__main__"],
+]
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+# str(result) is the text report; the import stands inside __str__ and nowhere else.
+EXCEPTIONS = {("sanity", "report")}
+# Who may import a third party at all; numpy and scipy.special are free.
+THIRD_PARTIES = {"click": {"cli"}, "rich": {"cli"}, "matplotlib": {"paper"}}
+
+
+def modules() -> list[Path]:
+    return sorted(SOURCE.rglob("*.py"))
+
+
+def part_of(path: Path) -> str:
+    relative = path.relative_to(SOURCE)
+    return relative.parts[0] if len(relative.parts) > 1 else relative.stem
+
+
+def imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            if node.module == "dplitmus":
+                yield from (f"dplitmus.{alias.name}" for alias in node.names)
+            else:
+                yield node.module
+    # No relative imports: `node.module` is always absolute, which ruff enforces (TID252).
+
+
+def first_part(module: str) -> str:
+    name = module.removeprefix("dplitmus.").split(".")[0]
+    return name if name in RANK else "__init__"  # a public name such as dplitmus.__version__
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_stage_imports_only_stages_before_it(path: Path) -> None:
+    here = part_of(path)
+    for module in imports(path):
+        if module.split(".")[0] != "dplitmus":
+            continue
+        there = first_part(module)
+        allowed = RANK[there] <= RANK[here] or (here, there) in EXCEPTIONS
+        assert allowed, f"{here} must not import {there} ({module})"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_third_parties_stay_where_they_belong(path: Path) -> None:
+    here = part_of(path)
+    for module in imports(path):
+        top = module.split(".")[0]
+        assert here in THIRD_PARTIES.get(top, {here}), f"{here} must not import {top}"
+        assert not module.startswith("scipy.stats"), "scipy.stats is slow to import"
+
+
+def test_every_part_has_its_layer() -> None:
+    assert {part_of(path) for path in modules()} == set(RANK)
+
+
+def test_the_page_shows_the_layers() -> None:
+    page = (SOURCE.parents[1] / "ARCHITECTURE.md").read_text()
+    for name in RANK:
+        assert f"`{name}" in page, f"ARCHITECTURE.md does not mention {name}"
+
+
+def test_mechanisms_know_no_statistics_and_bounds_no_mechanism() -> None:
+    for path in modules():
+        if part_of(path) == "mechanisms":
+            assert not any(module.startswith("scipy") for module in imports(path))
+        if part_of(path) in {"bounds", "counts"}:
+            assert not any("mechanisms" in module for module in imports(path))
