@@ -28,16 +28,17 @@ def privatise(mechanism: str, data: NDArray[np.float64], epsilon: float) -> NDAr
         return data
     uniform = np.random.uniform(0, 1, data.size)  # noqa: NPY002  (as one would)
     if mechanism == "random":
-        coins: NDArray[np.float64] = uniform.reshape(data.shape).round()
-        return coins
+        return uniform.reshape(data.shape).round()
     if mechanism == "dptext":
         with np.errstate(invalid="ignore"):
             noise = np.nan_to_num(-np.sign(uniform) * np.log(1 - 2 * np.abs(uniform)))
     else:
         noise = -np.sign(uniform - 0.5) * np.log(1 - 2 * np.abs(uniform - 0.5))
     sensitivity = 1 if mechanism == "adept" else data.shape[1]
-    private = data + sensitivity / epsilon * noise.reshape(data.shape)
-    return 0.5 * private if mechanism == "halved-output" else private
+    private: NDArray[np.float64] = data + sensitivity / epsilon * noise.reshape(data.shape)
+    if mechanism == "halved-output":
+        private *= 0.5
+    return private
 
 
 def naive_cell(mechanism: str, epsilon: float, dimension: int, samples: int) -> list[int]:
