@@ -2,12 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from dplitmus import mechanisms
+from dplitmus import mechanisms, neighbours
 from dplitmus.errors import DplitmusError, InputError, MechanismError, MissingExtraError
 from dplitmus.mechanisms.base import each
 
 if TYPE_CHECKING:
+    from dplitmus.auditing import audit
+    from dplitmus.replaying import replay
     from dplitmus.sanity import SanityCheck, sanity_check
+    from dplitmus.verdict import Result
 
 __version__ = "0.1.0"
 __all__ = [
@@ -15,18 +18,29 @@ __all__ = [
     "InputError",
     "MechanismError",
     "MissingExtraError",
+    "Result",
     "SanityCheck",
     "__version__",
+    "audit",
     "each",
     "mechanisms",
+    "neighbours",
+    "replay",
     "sanity_check",
 ]
+_LATER = {
+    "audit": "auditing",
+    "replay": "replaying",
+    "Result": "verdict",
+    "SanityCheck": "sanity",
+    "sanity_check": "sanity",
+}
 
 
 def __getattr__(name: str) -> object:
     """Load the statistics on first use: scipy is three quarters of the start-up time."""
-    if name in {"SanityCheck", "sanity_check"}:
-        from dplitmus import sanity  # noqa: PLC0415
+    if name in _LATER:
+        import importlib  # noqa: PLC0415
 
-        return getattr(sanity, name)
+        return getattr(importlib.import_module(f"dplitmus.{_LATER[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

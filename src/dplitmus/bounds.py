@@ -26,7 +26,8 @@ def clopper_pearson_lower(successes: int, trials: int, alpha: float) -> float:
     """
     if successes == 0:
         return 0.0
-    return float(betaincinv(successes, trials - successes + 1, alpha))
+    bound = float(betaincinv(successes, trials - successes + 1, alpha))
+    return 0.0 if math.isnan(bound) else bound  # the trivial bound where the quantile fails
 
 
 def clopper_pearson_upper(successes: int, trials: int, alpha: float) -> float:
@@ -37,7 +38,8 @@ def clopper_pearson_upper(successes: int, trials: int, alpha: float) -> float:
     """
     if successes == trials:
         return 1.0
-    return float(betainccinv(successes + 1, trials - successes, alpha))
+    bound = float(betainccinv(successes + 1, trials - successes, alpha))
+    return 1.0 if math.isnan(bound) else bound
 
 
 class RatioBound(NamedTuple):

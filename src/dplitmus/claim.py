@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dplitmus.errors import bad_value, positive_number
+from dplitmus.errors import bad_value, number, positive_number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +20,7 @@ class Claim:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", positive_number("epsilon", self.epsilon))
-        delta = self.delta if self.delta == 0 else positive_number("delta", self.delta)
-        if not delta < 1.0:
-            raise bad_value("delta", delta, "be below 1", help="delta=0 is pure privacy")
-        object.__setattr__(self, "delta", float(delta))
+        delta = number("delta", self.delta)
+        if not 0.0 <= delta < 1.0:
+            raise bad_value("delta", delta, "be at least 0 and below 1", help="delta=0 is pure privacy")
+        object.__setattr__(self, "delta", delta)

@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
 import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dplitmus import __version__
-from dplitmus.errors import DplitmusError, InputError, did_you_mean
+from dplitmus.errors import DplitmusError, InputError, bad_value, did_you_mean, in_words, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,7 +24,13 @@ if TYPE_CHECKING:
 FOUND, INTERRUPTED = 1, 130
 
 
-class Count(click.ParamType[int]):
+if TYPE_CHECKING:
+    _IntegerType = click.ParamType[int]
+else:
+    _IntegerType = click.ParamType  # which has no type parameter before click 8.4
+
+
+class Count(_IntegerType):
     """A number of things: 1000000, 1_000_000 or 1e6."""
 
     name = "count"
@@ -68,7 +76,7 @@ def _examples(*commands: str) -> str:
     cls=Group,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
     epilog=_examples(
-        "dplitmus sanity-check zoo:dptext --epsilon 1 --dimension 2",
+        "dplitmus audit zoo:dptext --epsilon 1 --pair 0 1",
         "dplitmus sanity-check my_noise.py:layer --epsilon 1 --dimension 8",
         "dplitmus reproduce acl2022",
     ),
@@ -79,11 +87,158 @@ def cli() -> None:
 
 
 @cli.command(
+    epilog=_examples(
+        "dplitmus audit zoo:dptext --epsilon 1 --pair 0 1",
+        "dplitmus audit my_noise.py:layer --epsilon 1 --pair '[0,0]' '[1,1]'",
+        "dplitmus audit my_noise.py:layer --epsilon 1 --relation all --dimension 5",
+    ),
+)
+@click.argument("target")
+@click.option("--epsilon", type=float, required=True, help="The claimed epsilon.")
+@click.option("--delta", type=float, default=0.0, show_default=True, help="The claimed delta.")
+@click.option(
+    "--pair", "pairs", nargs=2, multiple=True, metavar="X X'", help="Two neighbours as JSON; may be repeated."
+)
+@click.option("--relation", help="Without --pair: patterns where 'one' or 'all' coordinates differ.")
+@click.option("--dimension", type=Count(), default=1, show_default=True, help="Numbers per pattern.")
+@click.option("--samples", type=Count(), default=1_000_000, show_default=True, help="Draws in all, at most.")
+@click.option("--seconds", type=float, help="Stop after so many seconds.")
+@click.option("--call-timeout", type=float, help="Seconds that one call of the mechanism may take.")
+@click.option("--alpha", type=float, default=1e-6, show_default=True, help="Probability of a false alarm.")
+@click.option("--seed", type=Count(), help="Same seed, same result. [default: a fresh one]")
+@click.option("--level", default="ideal", show_default=True, help="What is judged: 'ideal' arithmetic.")
+@click.option(
+    "--stop", default="violated", show_default=True, help="'violated', or 'never' for the best bound."
+)
+@click.option("--json", "json_file", help="Also write the result to this file.")
+def audit(
+    target: str,
+    epsilon: float,
+    delta: float,
+    pairs: tuple[tuple[str, str], ...],
+    relation: str | None,
+    dimension: int,
+    samples: int,
+    seconds: float | None,
+    call_timeout: float | None,
+    alpha: float,
+    seed: int | None,
+    level: str,
+    stop: str,
+    json_file: str | None,
+) -> int:
+    """Search for a counterexample to (epsilon, delta)-differential privacy.
+
+    TARGET is zoo:NAME (see 'dplitmus zoo'), package.module:function or path/file.py:function; the function
+    takes (x, n, rng) and returns n outputs on x. Without --pair and --relation the pair is 0 and 1.
+
+    Exit status: 0 nothing found, 1 violated, 2 bad input, 3 the mechanism failed.
+    """
+    import dplitmus
+    from dplitmus import store
+    from dplitmus import target as targets
+    from dplitmus.claim import Claim
+    from dplitmus.report import json, text
+    from dplitmus.samples import checked_dimension, checked_samples
+    from dplitmus.verdict import Verdict
+
+    Claim(epsilon=epsilon, delta=delta)
+    checked_dimension(dimension)
+    checked_samples(samples)
+    neighbours = _neighbours(pairs, relation, dimension)
+    file = store.prepare_file(json_file) if json_file else None
+    first = neighbours[0][0]
+    size = len(first) if isinstance(first, list) else dimension
+    mechanism = targets.load(target, epsilon=epsilon, dimension=size)
+    with _progress(samples, "draws") as progress:
+        result = dplitmus.audit(
+            mechanism,
+            epsilon=epsilon,
+            delta=delta,
+            neighbours=neighbours,
+            samples=samples,
+            seconds=seconds,
+            call_timeout=call_timeout,
+            alpha=alpha,
+            seed=seed,
+            level=level,
+            stop=stop,
+            progress=progress,
+            target=target,
+        )
+    finding = json.dumps(json.audit(result, version=__version__))
+    found = result.verdict is Verdict.VIOLATED
+    if file is None and found:
+        file = _finding_file(result.mechanism, finding)
+    if file:
+        store.write(file, finding)
+    _say(text.audit(result, reproduce=f"dplitmus replay {file}" if file else None))
+    return FOUND if found else 0
+
+
+def _neighbours(pairs: tuple[tuple[str, str], ...], relation: str | None, dimension: int) -> list[Any]:
+    """Pairs from JSON, or the patterns of a relation, or 0 against 1."""
+    import json
+
+    if relation is not None:
+        from dplitmus.neighbours import patterns
+
+        return list(patterns(relation, dimension))
+    found = []
+    for pair in pairs:
+        members = []
+        for text in pair:
+            try:
+                members.append(json.loads(text))
+            except (ValueError, RecursionError):
+                raise bad_value(
+                    "pair", text, "be JSON", help="""numbers, lists or "text": --pair '[0,0]' '[1,1]'"""
+                ) from None
+        found.append(tuple(members))
+    return found or [(0.0, 1.0)]
+
+
+def _finding_file(mechanism: str, finding: str) -> Path:
+    """A place in .dplitmus for a finding: the same finding, the same name."""
+    import hashlib
+    import re
+
+    from dplitmus import store
+
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", mechanism)[:40].strip("-") or "mechanism"
+    digest = hashlib.blake2b(finding.encode(), digest_size=4).hexdigest()
+    return store.prepare_file(Path(".dplitmus") / f"{name}-{digest}.json")
+
+
+@cli.command(epilog=_examples("dplitmus replay .dplitmus/dptext-nan0-5f1c09aa.json"))
+@click.argument("file")
+def replay(file: str) -> int:
+    """Run the audit of a saved finding again, and say whether it stands.
+
+    The file names the mechanism's code, which is loaded and run. Exit status: 1 if the claim is violated, 0
+    if not.
+    """
+    from dplitmus.replaying import replay as again
+    from dplitmus.report import text
+    from dplitmus.verdict import Verdict
+
+    replayed = again(file)
+    words = {
+        "stands": "The finding stands: the same draws, the same numbers.",
+        "changed": "The finding has CHANGED: the mechanism or a version is another one.",
+        "not replayable": "Not replayable bit for bit (no rng); this is a fresh run.",
+    }
+    _say(words[replayed.status] + "\n")
+    _say(text.audit(replayed.result))
+    return FOUND if replayed.result.verdict is Verdict.VIOLATED else 0
+
+
+@cli.command(
     "sanity-check",
     epilog=_examples(
         "dplitmus sanity-check zoo:adept --epsilon 0.1 --dimension 2",
         "dplitmus sanity-check my_noise.py:layer --epsilon 1 --dimension 8 --seed 1",
-        "dplitmus sanity-check my_package.noise:layer --epsilon 1 --dimension 8 --json out.json",
+        "dplitmus sanity-check my_package.noise:layer --epsilon 1 --dimension 8",
     ),
 )
 @click.argument("target")
@@ -117,12 +272,13 @@ def sanity_check(
     from dplitmus import store
     from dplitmus import target as targets
     from dplitmus.claim import Claim
-    from dplitmus.errors import whole_number
     from dplitmus.report import json, text
+    from dplitmus.samples import checked_dimension, checked_samples
     from dplitmus.verdict import Verdict
 
     Claim(epsilon=epsilon)
-    whole_number("dimension", dimension, least=1, help="try --dimension 1")
+    checked_dimension(dimension)
+    checked_samples(samples)
     file = store.prepare_file(json_file) if json_file else None
     mechanism = targets.load(target, epsilon=epsilon, dimension=dimension)
     with _progress(2 * samples, "draws") as progress:
@@ -140,9 +296,9 @@ def sanity_check(
     again = ["dplitmus", "sanity-check", target, "--epsilon", str(epsilon)]
     again += ["--dimension", str(dimension), "--samples", str(samples), "--seed", str(check.seed)]
     again += ["--alpha", str(alpha)] * (alpha != 1e-6) + ["--ties", ties] * (ties != "zero")
-    click.echo(text.sanity_check(check, reproduce=shlex.join(again)))
     if file:
         store.write(file, json.dumps(json.sanity_check(check, version=__version__)))
+    _say(text.sanity_check(check, reproduce=shlex.join(again)))
     return FOUND if check.verdict is Verdict.VIOLATED else 0
 
 
@@ -179,15 +335,21 @@ def acl2022(
     Writes figure1..3 as SVG and PNG, losses.json and index.html (open it: it holds everything). Figures
     need matplotlib: pip install 'dplitmus[plots]'.
     """
+    from dplitmus.engine import checked_threads
     from dplitmus.paper import summary
-    from dplitmus.samples import checked_seed
+    from dplitmus.samples import checked_samples, checked_seed
 
+    if exact and theorems:
+        raise click.UsageError("--exact and --theorems exclude each other")
     checked_seed(seed)
+    checked_samples(samples)
+    checked_threads(threads)
     if theorems:
         from dplitmus.paper.theorems import demonstrate
 
-        click.echo(summary.theorems(demonstrate(seed)))
-        return 0
+        shown = list(demonstrate(seed))
+        _say(summary.theorems(shown))
+        return 0 if all(one.holds for one in shown) else 3
     if exact:
         _exact_losses(out)
         return 0
@@ -204,9 +366,9 @@ def acl2022(
             threads=threads,
             progress=progress,
         )
-    click.echo(summary.reproduction(run))
-    click.echo(f"\nWritten to {directory}: losses.json, figure1..3 as .svg and .png")
-    click.echo(f"Open {directory / 'index.html'}")
+    _say(summary.reproduction(run))
+    _say(f"\nWritten to {directory}: losses.json, figure1..3 as .svg and .png")
+    _say(f"Open {directory / 'index.html'}")
     return 0
 
 
@@ -216,10 +378,10 @@ def _exact_losses(out: str | None) -> None:
 
     directory = store.prepare_directory(out) if out else None
     values = grid.exact_losses()
-    click.echo(summary.losses(values, what="exact loss"))
+    _say(summary.losses(values, what="exact loss"))
     if directory:
         path = store.write(directory / "losses.json", page.exact_json(values))
-        click.echo(f"\nWritten to {path}")
+        _say(f"\nWritten to {path}")
 
 
 @cli.command(epilog=_examples("dplitmus zoo", "dplitmus sanity-check zoo:adept --epsilon 1 --dimension 8"))
@@ -227,12 +389,12 @@ def zoo() -> None:
     """List the mechanisms with a known answer."""
     from dplitmus.mechanisms.zoo import ALIASES, ZOO
 
-    click.echo(f"{'target':<20}{'true epsilon':<14}{'':<9}definition")
+    _say(f"{'target':<20}{'true epsilon':<14}{'':<9}definition")
     for name, entry in ZOO.items():
         state = "broken" if entry.broken else "correct"
-        click.echo(f"zoo:{name:<16}{entry.truth:<14}{state:<9}{entry.summary}")
+        _say(f"zoo:{name:<16}{entry.truth:<14}{state:<9}{entry.summary}")
     for alias, name in ALIASES.items():
-        click.echo(f"zoo:{alias:<16}the same as zoo:{name}")
+        _say(f"zoo:{alias:<16}the same as zoo:{name}")
 
 
 @cli.command(epilog=_examples("dplitmus explain DP101"))
@@ -241,7 +403,7 @@ def explain(code: str) -> None:
     """Explain a code: what it means, why it matters, what to do."""
     from dplitmus.explanations import explanation
 
-    click.echo(explanation(code))
+    _say(explanation(code))
 
 
 @contextlib.contextmanager
@@ -270,6 +432,22 @@ def _progress(total: int, unit: str) -> Iterator[Callable[[int], None] | None]:
         yield lambda done: bar.advance(task, done)
 
 
+def _say(text: str) -> None:
+    """Print to standard output; a reader who has gone away changes neither the work nor the status."""
+    try:
+        click.echo(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Nobody listens: what Python still tries to write at the end goes nowhere, too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        raise InputError(
+            f"cannot write to standard output: {error.strerror}",
+            code="DP206",
+            help="make room, or send the output elsewhere",
+        ) from error
+
+
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit status; errors are printed for people."""
     try:
@@ -277,20 +455,36 @@ def run(arguments: list[str]) -> int:
     except DplitmusError as error:
         click.echo(str(error), err=True)
         return error.exit_status
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
-        return 2
     except click.ClickException as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # since click 8.2: the message is the help
+            click.echo(error.format_message(), err=True)
+            return 2
         path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "dplitmus"
         usage = InputError(error.format_message(), code="DP202", help=f"see  {path} --help")
         click.echo(str(usage), err=True)
         return usage.exit_status
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted: nothing was written", err=True)
+        click.echo("interrupted", err=True)
         return INTERRUPTED
+    except Exception as error:  # noqa: BLE001  (status 1 would mean "violated")
+        if os.environ.get("DPLITMUS_DEBUG"):
+            traceback.print_exc()
+        unexpected = InputError(
+            f"unexpected {type(error).__name__}: {one_line(in_words(str, error), 200)}",
+            code="DP210",
+            help="DPLITMUS_DEBUG=1 shows where; please report it with the command",
+        )
+        click.echo(str(unexpected), err=True)
+        return unexpected.exit_status
     return status if isinstance(status, int) else 0
 
 
 def main() -> None:
     """Run the command line of this process."""
-    sys.exit(run(sys.argv[1:]))
+    status = run(sys.argv[1:])
+    if status == INTERRUPTED:
+        # Threads that still run a slow mechanism would keep the process alive.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)

@@ -12,8 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
+from dplitmus.errors import whole_number
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Future
 
     Progress = Callable[[int], None]
@@ -29,9 +31,16 @@ def available_threads() -> int:
     return os.cpu_count() or 1
 
 
+def checked_threads(threads: int | None) -> int:
+    """Return the number of threads to use: all cores if none is given."""
+    if threads is None:
+        return available_threads()
+    return whole_number("threads", threads, least=1, most=1024, help="try threads=1")
+
+
 def run(
     work: Callable[[int, int], Result],
-    plan: Sequence[int],
+    plan: Iterable[int],
     *,
     merge: Callable[[Result, Result], Result],
     threads: int,
@@ -53,14 +62,15 @@ def run(
     return merged
 
 
-def _serial(work: Callable[[int, int], Result], plan: Sequence[int]) -> Iterator[Result]:
+def _serial(work: Callable[[int, int], Result], plan: Iterable[int]) -> Iterator[Result]:
     return (work(chunk, size) for chunk, size in enumerate(plan))
 
 
-def _threaded(work: Callable[[int, int], Result], plan: Sequence[int], threads: int) -> Iterator[Result]:
+def _threaded(work: Callable[[int, int], Result], plan: Iterable[int], threads: int) -> Iterator[Result]:
     todo = enumerate(plan)
     waiting: deque[Future[Result]] = deque()
     pool = ThreadPoolExecutor(threads)
+    patient = True
     try:
         for chunk, size in islice(todo, threads * _IN_FLIGHT_PER_THREAD):
             waiting.append(pool.submit(work, chunk, size))
@@ -68,5 +78,8 @@ def _threaded(work: Callable[[int, int], Result], plan: Sequence[int], threads: 
             yield waiting.popleft().result()
             for chunk, size in islice(todo, 1):
                 waiting.append(pool.submit(work, chunk, size))
+    except KeyboardInterrupt:
+        patient = False  # a slow mechanism must not keep a person waiting
+        raise
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        pool.shutdown(wait=patient, cancel_futures=True)

@@ -1,23 +1,31 @@
 """Pairs of inputs that the claim must hide from each other.
 
-Takes a dimension; gives the paper's pair. In local privacy any two inputs are neighbours.
+Takes a dimension, and the relation that makes two inputs neighbours; gives pairs, each with a name to
+print. In local privacy any two inputs are neighbours.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dplitmus.errors import bad_value, one_of, whole_number
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dplitmus.mechanisms.base import FloatArray
+
+RELATIONS = ("one", "all", "any")
+_PAIRS_HELP = "try neighbours=[(0.0, 1.0)]"
 
 
 class Pair(NamedTuple):
     """Two neighbouring inputs, with a name to print."""
 
-    x: FloatArray
-    x_prime: FloatArray
+    x: Any
+    x_prime: Any
     name: str
 
 
@@ -28,3 +36,102 @@ def zeros_and_ones(dimension: int) -> Pair:
         x_prime=np.ones(dimension),
         name=f"{dimension} zeros against {dimension} ones",
     )
+
+
+def patterns(relation: str, dimension: int) -> list[Pair]:
+    """Return the usual pairs to try, none of them twice (a pair and its reverse are the same).
+
+    `relation` "one": one coordinate changes by at most 1. "all": every coordinate may change by at most 1;
+    these two start from ones and are the patterns of StatDP (Ding et al. 2018). "any": any two vectors in
+    [0, 1]^n, the local model.
+
+    >>> [pair.name for pair in patterns("one", 5)]
+    ['ones, the first down', 'ones, the first up']
+    """
+    one_of("relation", relation, RELATIONS)
+    n = whole_number("dimension", dimension, least=1, help="try dimension=1")
+    swapped = _pair(_parts(n, n // 2, 1, 0), _parts(n, n // 2, 0, 1), "halves of ones and zeros, swapped")
+    if relation == "any":
+        one_hot = _pair(np.zeros(n), _parts(n, 1, 1, 0), "zeros, the first up")
+        return _distinct([zeros_and_ones(n), one_hot, swapped])
+    one = [("the first down", _parts(n, 1, 0, 1)), ("the first up", _parts(n, 1, 2, 1))]
+    many = [
+        ("the first up, the rest down", _parts(n, 1, 2, 0)),
+        ("the first down, the rest up", _parts(n, 1, 0, 2)),
+        ("half up, half down", _parts(n, n // 2, 2, 0)),
+        ("all up", np.full(n, 2.0)),
+        ("all down", np.zeros(n)),
+    ]
+    moves = one if relation == "one" else one + many
+    pairs = [_pair(np.ones(n), x_prime, f"ones, {how}") for how, x_prime in moves]
+    return pairs if relation == "one" else _distinct([*pairs, swapped])
+
+
+def _parts(n: int, first: int, head: float, rest: float) -> FloatArray:
+    return np.concatenate([np.full(first, float(head)), np.full(n - first, float(rest))])
+
+
+def _pair(x: FloatArray, x_prime: FloatArray, name: str) -> Pair:
+    return Pair(x=x, x_prime=x_prime, name=name)
+
+
+def _distinct(pairs: Iterable[Pair]) -> list[Pair]:
+    kept: dict[frozenset[tuple[float, ...]], Pair] = {}
+    for pair in pairs:
+        kept.setdefault(frozenset((tuple(pair.x), tuple(pair.x_prime))), pair)
+    return list(kept.values())
+
+
+def as_pairs(neighbours: Iterable[Any]) -> list[Pair]:
+    """Accept pairs in any of the usual forms, and refuse what cannot be a pair of neighbours."""
+    try:
+        found = [_as_pair(entry) for entry in neighbours]
+    except TypeError:
+        raise bad_value("neighbours", neighbours, "be a list of pairs", help=_PAIRS_HELP) from None
+    if not found:
+        raise bad_value("neighbours", neighbours, "hold at least one pair", help=_PAIRS_HELP)
+    return found
+
+
+def _as_pair(entry: Any) -> Pair:
+    if isinstance(entry, Pair):
+        pair = entry
+    else:
+        try:
+            x, x_prime = entry
+        except (TypeError, ValueError):
+            raise bad_value("pair", entry, "have two members", help=_PAIRS_HELP) from None
+        pair = Pair(_as_input(x), _as_input(x_prime), f"{_words(x)} against {_words(x_prime)}")
+    if np.shape(pair.x) != np.shape(pair.x_prime) and _numeric(pair.x) and _numeric(pair.x_prime):
+        shapes = f"{np.shape(pair.x)} and {np.shape(pair.x_prime)}"
+        raise bad_value("pair", entry, f"have members of one shape, not {shapes}", help=_PAIRS_HELP)
+    if same(pair.x, pair.x_prime):
+        raise bad_value("pair", entry, "have two different members", help=_PAIRS_HELP)
+    return pair
+
+
+def _as_input(value: Any) -> Any:
+    # A list of numbers is a vector, as on the command line; anything else stays what it is.
+    if isinstance(value, list) and _numeric(value):
+        return np.asarray(value, dtype=float)
+    return value
+
+
+def _numeric(value: Any) -> bool:
+    try:
+        return np.asarray(value).dtype.kind in "biuf"
+    except (TypeError, ValueError):
+        return False
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two inputs are equal, arrays and nested lists included."""
+    try:
+        return bool(np.array_equal(np.asarray(one), np.asarray(other)))
+    except (TypeError, ValueError):
+        return bool(one == other)
+
+
+def _words(value: Any) -> str:
+    text = np.array2string(np.asarray(value), threshold=8, separator=", ") if _numeric(value) else repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."

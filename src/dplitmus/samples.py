@@ -7,36 +7,56 @@ result is a function of (spec, seed): no thread count or order of completion can
 
 from __future__ import annotations
 
+import copy
 import secrets
+import threading
 import traceback
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dplitmus.errors import MechanismError, whole_number
+from dplitmus.errors import MechanismError, in_words, one_line, whole_number
+from dplitmus.neighbours import Pair, same
+from dplitmus.outputs import Batch, Encoded, encode, labelled
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from dplitmus.mechanisms.base import Callee, FloatArray
 
 CHUNK_VALUES = 2**20  # doubles per chunk: 8 MiB, where allocation becomes cheap (huge pages)
+PROBE = 64  # draws of each call that looks at a mechanism's habits
+_PHASE_PROBE = 30
 _REAL = "biuf"  # numpy's kinds of numbers that can be ordered
 _SHAPE_HELP = "return an array of shape (n, {0}): one row per draw, one column per coordinate"
 
 
-def plan(samples: int, *, dimension: int) -> Sequence[int]:
-    """Split `samples` draws of vectors into chunk sizes that sum to it, of bounded memory.
+@dataclass(frozen=True)
+class Plan:
+    """Chunk sizes that sum to `samples`; a long plan takes no more memory than a short one.
 
-    >>> plan(40_000, dimension=64)
+    >>> list(plan(40_000, dimension=64))
     [16384, 16384, 7232]
     """
-    rows = max(1, CHUNK_VALUES // dimension)
-    full, rest = divmod(samples, rows)
-    return [rows] * full + [rest] * (rest > 0)
+
+    samples: int
+    rows: int
+
+    def __iter__(self) -> Iterator[int]:
+        left = self.samples
+        while left:
+            size = min(left, self.rows)
+            yield size
+            left -= size
+
+
+def plan(samples: int, *, dimension: int) -> Plan:
+    """Split `samples` draws of vectors into chunks of bounded memory."""
+    return Plan(samples, max(1, CHUNK_VALUES // dimension))
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:
@@ -47,35 +67,149 @@ def stream(seed: int, *key: int) -> np.random.Generator:
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=key)))
 
 
+def checked_dimension(dimension: object) -> int:
+    """Return the number of coordinates: as many as a few vectors of them fit in memory."""
+    return whole_number("dimension", dimension, least=1, most=2**24, help="try dimension=8")
+
+
+def checked_samples(samples: object) -> int:
+    """Return the number of draws: not more than anybody will live to see."""
+    return whole_number("samples", samples, least=1, most=10**15, help="try samples=1_000_000")
+
+
 def checked_seed(seed: int | None) -> int:
     """Return the seed, or a fresh one that the result can name."""
     if seed is None:
         return secrets.randbits(32)
-    return whole_number("seed", seed, least=0, help="try seed=1, or leave it out for a fresh one")
+    help_ = "try seed=1, or leave it out for a fresh one"
+    return whole_number("seed", seed, least=0, most=2**128 - 1, help=help_)
 
 
 def draw(callee: Callee, x: FloatArray, n: int, rng: np.random.Generator) -> NDArray[Any]:
     """Call the mechanism once and return its n outputs as real numbers of shape (n, len(x))."""
     given = x.copy()
-    try:
-        outputs = callee.call(given, n, rng)
-    except Exception as error:
-        raise _raised(callee, error) from error
+    outputs = _called(callee, given, n, rng)
     if not np.array_equal(given, x):
-        raise MechanismError(
-            f"{callee.name} changes its input in place",
-            code="DP404",
-            help="work on a copy inside the mechanism: x = numpy.array(x)",
-        )
+        raise _changed_in_place(callee)
     return _as_matrix(callee, outputs, n, len(x))
+
+
+def draw_labelled(callee: Callee, pair: Pair, n: int, rng: np.random.Generator) -> Batch:
+    """Toss n fair coins, run the mechanism on x or x' accordingly; any outputs will do."""
+    labels = rng.random(n) < 0.5
+    ones = int(labels.sum())
+    low = encode(_draw_any(callee, pair.x, n - ones, rng)) if ones < n else None
+    high = encode(_draw_any(callee, pair.x_prime, ones, rng)) if ones else None
+    return labelled(low, high, labels, pair)
+
+
+class Habits(NamedTuple):
+    """How a mechanism treats its generator, as far as three small calls on one input show."""
+
+    constant: bool  # all outputs are the same
+    repeats: bool  # another generator, the same outputs: there is a fixed seed inside
+    replays: bool  # the same generator, the same outputs
+
+
+def habits(callee: Callee, x: object, seed: int) -> Habits:
+    """Call the mechanism twice with one random stream, and once with another.
+
+    A mechanism with few possible outputs may repeat itself by chance; it is not said to repeat.
+    """
+    first, again, other = (
+        encode(_draw_any(callee, x, PROBE, stream(seed, _PHASE_PROBE, key))).keys for key in (0, 0, 1)
+    )
+    varied = np.unique(first).size > PROBE // 4
+    return Habits(
+        constant=np.unique(np.concatenate([first, again, other])).size == 1,
+        repeats=varied and bool(np.array_equal(first, other)),
+        replays=callee.takes_rng and bool(np.array_equal(first, again)),
+    )
+
+
+@dataclass(frozen=True)
+class Stock:
+    """Outputs of one long call on each input, for a mechanism that repeats its draws at every call.
+
+    Row i of both calls has the same noise. Row i is used once, on the side that a coin chooses, so the
+    draws are as independent as the rows of one call are.
+    """
+
+    pair: Pair
+    low: Encoded
+    high: Encoded
+
+    @classmethod
+    def draw(cls, callee: Callee, pair: Pair, n: int, rng: np.random.Generator) -> Stock:
+        """Call the mechanism once on each input."""
+        low, high = (encode(_draw_any(callee, x, n, rng)) for x in (pair.x, pair.x_prime))
+        return cls(pair, low, high)
+
+    def labelled(self, first: int, n: int, rng: np.random.Generator) -> Batch:
+        """Rows from `first` on, each from the side that its coin says."""
+        labels = rng.random(n) < 0.5
+        rows = np.arange(first, first + n)
+        return labelled(self.low.rows(rows[~labels]), self.high.rows(rows[labels]), labels, self.pair)
+
+
+def within(callee: Callee, seconds: float) -> Callee:
+    """The same mechanism, whose calls fail with DP406 when they take longer.
+
+    The call runs in a daemon thread, which cannot be killed: it is left behind, and ends with the
+    process.
+    """
+
+    def call(x: Any, n: int, rng: np.random.Generator) -> Any:
+        answer: list[Any] = []
+        failure: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                answer.append(callee.call(x, n, rng))
+            except BaseException as error:  # noqa: BLE001  (raised again below)
+                failure.append(error)
+
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        thread.join(seconds)
+        if thread.is_alive():
+            raise MechanismError(
+                f"{callee.name} did not return {n} draws within {seconds:g} s",
+                code="DP406",
+                help="raise the time limit of a call, or look where the mechanism hangs",
+            )
+        if failure:
+            raise failure[0]
+        return answer[0]
+
+    return replace(callee, call=call)
+
+
+def _draw_any(callee: Callee, x: object, n: int, rng: np.random.Generator) -> Any:
+    given = copy.deepcopy(x)
+    outputs = _called(callee, given, n, rng)
+    if not same(given, x):
+        raise _changed_in_place(callee)
+    try:
+        length = len(outputs)
+    except TypeError:
+        length = -1
+    if length != n or isinstance(outputs, (str, bytes, dict, set)):
+        raise MechanismError(
+            f"{callee.name} returned a {type(outputs).__name__}, not {n} outputs",
+            code="DP402",
+            help="return an array or a list with one entry per draw, or lift f(x) with dplitmus.each",
+        )
+    return outputs
 
 
 def _as_matrix(callee: Callee, outputs: object, n: int, dimension: int) -> NDArray[Any]:
     try:
-        array = np.asarray(outputs)
+        # What is masked is not there: NaN.
+        array = np.asarray(np.ma.filled(outputs, np.nan) if np.ma.isMA(outputs) else outputs)
     except Exception as error:
         raise MechanismError(
-            f"{callee.name} returned a {type(outputs).__name__} that is no array: {error}",
+            f"{callee.name} returned a {type(outputs).__name__} that is no array: {one_line(str(error))}",
             code="DP402",
             help=_SHAPE_HELP.format(dimension),
         ) from error
@@ -97,11 +231,29 @@ def _as_matrix(callee: Callee, outputs: object, n: int, dimension: int) -> NDArr
     return array
 
 
-def _raised(callee: Callee, error: Exception) -> MechanismError:
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    place = f"{Path(last.filename).name}:{last.lineno}"
+def _changed_in_place(callee: Callee) -> MechanismError:
     return MechanismError(
-        f"{callee.name} raised {type(error).__name__}: {error}  ({place})",
+        f"{callee.name} changes its input in place",
+        code="DP404",
+        help="work on a copy inside the mechanism: x = numpy.array(x)",
+    )
+
+
+def _called(callee: Callee, x: Any, n: int, rng: np.random.Generator) -> Any:
+    try:
+        return callee.call(x, n, rng)
+    except (MechanismError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # a mechanism that calls sys.exit has failed, not finished
+        raise _raised(callee, error) from error
+
+
+def _raised(callee: Callee, error: BaseException) -> MechanismError:
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    inside = last.filename != __file__  # built-in functions leave no trace of their own
+    place = f"  ({Path(last.filename).name}:{last.lineno})" if inside else ""
+    return MechanismError(
+        f"{callee.name} raised {type(error).__name__}: {one_line(in_words(str, error), 200)}{place}",
         code="DP401",
         help="call it yourself as mechanism(numpy.zeros(dimension), 10, numpy.random.default_rng())",
     )

@@ -28,27 +28,40 @@ def prepare_directory(path: str | os.PathLike[str]) -> Path:
 def prepare_file(path: str | os.PathLike[str]) -> Path:
     """Prove that the file can be written, without touching it, or refuse with DP206."""
     file = Path(path)
-    if file.is_dir():
-        raise InputError(f"{str(file)!r} is a directory", code="DP206", help="name a file in it")
+    try:
+        if file.is_dir():
+            raise InputError(f"{str(file)!r} is a directory", code="DP206", help="name a file in it")
+        file.exists()  # a name that is too long shows here
+    except OSError as error:
+        raise _unwritable(file, error) from error
     prepare_directory(file.parent)
     return file
 
 
 def write(path: Path, content: str | bytes) -> Path:
-    """Write the whole file or leave what was there: a reader never sees half of it."""
-    data = content.encode() if isinstance(content, str) else content
+    """Write the whole file or leave what was there: a reader never sees half of it.
+
+    A link is followed. What is no file (a pipe, a terminal) is written to, not replaced.
+    """
+    data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
     temporary = None
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        place = path.resolve()
+        if place.exists() and not place.is_file():
+            place.write_bytes(data)
+            return path
+        with tempfile.NamedTemporaryFile(dir=place.parent, prefix=".dplitmus-", delete=False) as file:
             temporary = Path(file.name)
             file.write(data)
         temporary.chmod(0o644)  # a temporary file is private, a result is not
-        temporary.replace(path)
+        temporary.replace(place)
+        temporary = None
     except OSError as error:
+        raise _unwritable(path, error) from error
+    finally:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 temporary.unlink()
-        raise _unwritable(path, error) from error
     return path
 
 

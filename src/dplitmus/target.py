@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from dplitmus.errors import InputError, did_you_mean
+from dplitmus.errors import InputError, did_you_mean, in_words, one_line
 from dplitmus.mechanisms import zoo
 from dplitmus.mechanisms.base import as_callee
 
@@ -31,7 +31,8 @@ def load(target: str, *, epsilon: float, dimension: int) -> Mechanism:
     if place == "zoo":
         return zoo.find(name).build(epsilon, dimension)
     if not place or not name:
-        hint = did_you_mean(f"zoo:{target}", [f"zoo:{known}" for known in zoo.ZOO])
+        known = [f"zoo:{known}" for known in (*zoo.ZOO, *zoo.ALIASES)]
+        hint = "" if target.endswith(".py") else did_you_mean(f"zoo:{target}", known)
         raise InputError(
             f"target={target!r} names no function", code="DP203", help=f"{hint}  {_FORMS}".strip()
         )
@@ -41,10 +42,22 @@ def load(target: str, *, epsilon: float, dimension: int) -> Mechanism:
     return cast("Mechanism", function)
 
 
+def importable_name(function: object) -> str | None:
+    """The TARGET that would load this callable again, if there is one."""
+    name = getattr(function, "__qualname__", None)
+    module = getattr(function, "__module__", None)
+    if not isinstance(name, str) or not isinstance(module, str) or "<" in name:
+        return None
+    if module == "__main__":
+        file = getattr(sys.modules["__main__"], "__file__", None)
+        return f"{file}:{name}" if file else None
+    return f"{module}:{name}"
+
+
 def _attribute(module: ModuleType, name: str, place: str) -> object:
     found: object = module
     for part in name.split("."):
-        if not hasattr(found, part):
+        if not _has(found, part):
             public = [known for known in vars(module) if not known.startswith("_")]
             hint = did_you_mean(name, public) or f"define it in {place}"
             raise InputError(f"{place} has no {name!r}", code="DP203", help=hint)
@@ -52,8 +65,19 @@ def _attribute(module: ModuleType, name: str, place: str) -> object:
     return found
 
 
+def _has(found: object, name: str) -> bool:
+    try:
+        return hasattr(found, name)
+    except Exception:  # noqa: BLE001  (a module's own __getattr__ may raise anything)
+        return False
+
+
 def _load_file(path: Path) -> ModuleType:
-    if not path.is_file():
+    try:
+        exists = path.is_file()
+    except OSError:
+        exists = False
+    if not exists:
         raise InputError(
             f"no file {str(path)!r} in {Path.cwd()}",
             code="DP203",
@@ -63,31 +87,39 @@ def _load_file(path: Path) -> ModuleType:
     if spec is None or spec.loader is None:  # pragma: no cover  (a .py file always has a loader)
         raise InputError(f"{path} is not a Python module", code="DP203", help=_FORMS)
     module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(path.resolve().parent))  # so that it finds the modules beside it
+    # As for a script: it finds the modules beside it, later too, and dataclasses find their module.
+    _look_in(path.resolve().parent)
+    shadowed = sys.modules.get(path.stem)
+    sys.modules[path.stem] = module
     try:
         spec.loader.exec_module(module)
     except BaseException as error:
+        if shadowed is None:
+            del sys.modules[path.stem]
+        else:
+            sys.modules[path.stem] = shadowed
         raise _failed_import(str(path), error) from error
-    finally:
-        sys.path.pop(0)
     return module
 
 
+def _look_in(directory: Path) -> None:
+    if str(directory) not in sys.path:
+        sys.path.insert(0, str(directory))
+
+
 def _import(name: str) -> ModuleType:
-    sys.path.insert(0, str(Path.cwd()))  # as `python -m` does
+    _look_in(Path.cwd())  # as `python -m` does
     try:
         return importlib.import_module(name)
     except BaseException as error:
         raise _failed_import(name, error) from error
-    finally:
-        sys.path.pop(0)
 
 
 def _failed_import(place: str, error: BaseException) -> BaseException:
     if isinstance(error, KeyboardInterrupt):
         return error
     return InputError(
-        f"cannot import {place}: {type(error).__name__}: {error}",
+        f"cannot import {place}: {type(error).__name__}: {one_line(in_words(str, error), 200)}",
         code="DP203",
         help="it must import cleanly in this environment; " + _FORMS,
     )

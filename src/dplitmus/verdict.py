@@ -1,9 +1,16 @@
-"""The answer: what was found, and what else was seen on the way."""
+"""The answer: what was found, the counterexample, and what else was seen on the way."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    from dplitmus.claim import Claim
 
 
 class Verdict(StrEnum):
@@ -18,3 +25,72 @@ class Note(NamedTuple):
 
     code: str
     text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counterexample:
+    """A rule that a person can read and recompute: when the event happens, guess that input.
+
+    Of `draws` fresh draws with a fair coin for the input, `guesses` had the event and `correct` of them
+    were right. Under the claim each guess is right with probability at most `ceiling`, so that
+    P[Bin(guesses, ceiling) >= correct] is a p-value.
+    """
+
+    x: Any
+    x_prime: Any
+    event: str
+    remark: str  # what else would do, found on the search draws
+    guess: str  # "x" or "x'"
+    draws: int
+    guesses: int
+    correct: int
+    ceiling: float
+    p_value: float
+
+
+class PairSummary(NamedTuple):
+    """How much was spent on one pair and how well its inputs could be told apart."""
+
+    name: str
+    x: Any
+    x_prime: Any
+    draws: int
+    epsilon_lower: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """The outcome of an audit; echoes what was asked."""
+
+    mechanism: str
+    target: str | None  # where `replay` finds the mechanism
+    verdict: Verdict
+    claim: Claim
+    epsilon_lower: float
+    delta_lower: float
+    alpha: float
+    samples: int
+    budget: int
+    seed: int
+    level: str
+    stop: str
+    log_wealth: float  # of the bets against the claim, at the end of the search
+    counterexample: Counterexample | None
+    pairs: tuple[PairSummary, ...]
+    detectable: float  # the smallest true epsilon that this run would have caught
+    notes: tuple[Note, ...]
+    replayable: bool
+    finished: bool = True
+    seconds: float | None = field(default=None, compare=False)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the finding as JSON, for `dplitmus.replay` and `dplitmus replay`."""
+        from dplitmus import __version__, store  # noqa: PLC0415  (a later stage)
+        from dplitmus.report import json  # noqa: PLC0415
+
+        return store.write(store.prepare_file(path), json.dumps(json.audit(self, version=__version__)))
+
+    def __str__(self) -> str:
+        from dplitmus.report.text import audit as as_text  # noqa: PLC0415  (a later stage)
+
+        return as_text(self)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dplitmus.errors import InputError, bad_value
+from dplitmus.errors import InputError, bad_value, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,17 +88,16 @@ def each(function: Callable[..., Any]) -> Mechanism:
     >>> len(noisy(0.0, 3, np.random.default_rng(0)))
     3
     """
-    takes_rng = _binds(function, 2) or "rng" in _keyword_only(function)
-    if not takes_rng and not _binds(function, 1):
+    convention = _convention(function, others=1) if callable(function) else None
+    if convention is None:
         raise InputError(
             f"{_name_of(function)} cannot be called as f(x) or f(x, rng)",
             code="DP205",
             help="each() lifts a function of one input; a batched (x, n, rng) needs no lifting",
         )
-    by_name = "rng" in _keyword_only(function)
 
     def batched(x: Any, n: int, rng: np.random.Generator) -> list[Any]:
-        if by_name:
+        if convention == "keyword":
             return [function(x, rng=rng) for _ in range(n)]
         return [function(x, rng) for _ in range(n)]
 
@@ -106,16 +105,27 @@ def each(function: Callable[..., Any]) -> Mechanism:
         return [function(x) for _ in range(n)]
 
     return functools.update_wrapper(
-        batched if takes_rng else black_box, function, assigned=("__name__", "__doc__"), updated=()
+        black_box if convention == "none" else batched, function, assigned=("__name__", "__doc__"), updated=()
     )
 
 
-def _convention(function: Callable[..., Any]) -> str | None:
-    if "rng" in _keyword_only(function):
+def _convention(function: Callable[..., Any], others: int = 2) -> str | None:
+    """How to hand over the generator behind `others` arguments; None if the call cannot work.
+
+    A third parameter that has a default and another name, as in f(x, n, scale=1.0), is not for it.
+    """
+    signature = _signature(function)
+    if signature is None:
+        return "positional"  # some built-ins have no signature: let the call decide
+    parameters = list(signature.parameters.values())
+    if any(p.name == "rng" and p.kind is p.KEYWORD_ONLY for p in parameters):
         return "keyword"
-    if _binds(function, 3):
-        return "positional"
-    return "none" if _binds(function, 2) else None
+    if _binds(signature, others + 1):
+        positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        third = positional[others] if len(positional) > others else None
+        if third is None or third.name == "rng" or third.default is third.empty:
+            return "positional"
+    return "none" if _binds(signature, others) else None
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
@@ -123,13 +133,10 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
     try:
         return inspect.signature(function, follow_wrapped=False)
     except (TypeError, ValueError):
-        return None  # some built-ins have no signature: let the call decide
+        return None
 
 
-def _binds(function: Callable[..., Any], arguments: int) -> bool:
-    signature = _signature(function)
-    if signature is None:
-        return True
+def _binds(signature: inspect.Signature, arguments: int) -> bool:
     try:
         signature.bind(*range(arguments))
     except TypeError:
@@ -137,12 +144,6 @@ def _binds(function: Callable[..., Any], arguments: int) -> bool:
     return True
 
 
-def _keyword_only(function: Callable[..., Any]) -> set[str]:
-    signature = _signature(function)
-    parameters = signature.parameters.values() if signature else ()
-    return {p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
-
-
 def _name_of(mechanism: object) -> str:
     name = getattr(mechanism, "name", None) or getattr(mechanism, "__name__", None)
-    return name if isinstance(name, str) else type(mechanism).__name__
+    return one_line(name if isinstance(name, str) else type(mechanism).__name__, 40)

@@ -39,7 +39,7 @@ class Random:
 
     def __call__(self, x: Any, n: int, rng: np.random.Generator) -> FloatArray:
         """Return n vectors of coins in the shape of `x`."""
-        return fair_coins(rng, (*np.shape(x), n)).astype(float).T
+        return np.moveaxis(fair_coins(rng, (*np.shape(x), n)).astype(float), -1, 0)
 
     def rounded_bit(self, _value: float) -> RoundedBit:
         """Law of one coordinate of the output, rounded: a fair coin."""

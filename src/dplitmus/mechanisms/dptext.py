@@ -65,8 +65,9 @@ class DPText:
     reading: str = "zero"
 
     def __post_init__(self) -> None:
-        positive_number("epsilon", self.epsilon)
-        positive_number("sensitivity", self.sensitivity)
+        for name in ("epsilon", "sensitivity"):
+            object.__setattr__(self, name, positive_number(name, getattr(self, name)))
+        positive_number("sensitivity / epsilon", self.scale)
         one_of("reading", self.reading, READINGS)
 
     @property

@@ -114,8 +114,9 @@ class Laplace:
     name: str = field(default="laplace", compare=False)
 
     def __post_init__(self) -> None:
-        positive_number("epsilon", self.epsilon)
-        positive_number("sensitivity", self.sensitivity)
+        for name in ("epsilon", "sensitivity"):
+            object.__setattr__(self, name, positive_number(name, getattr(self, name)))
+        positive_number("sensitivity / epsilon", self.scale)
         one_of("sampler", self.sampler, SAMPLERS)
 
     @property

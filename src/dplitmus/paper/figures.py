@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dplitmus.mechanisms.base import FloatArray
     from dplitmus.sanity import SanityCheck
 
-BLUE, ORANGE, GREEN, RED, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#666666"
+BLUE, GREEN, RED, GREY = "#0072B2", "#009E73", "#D55E00", "#666666"
 HISTOGRAM_SAMPLES = 100_000
 _PHASE = 13
 _MARKERS = ("o", "s", "^", "D", "v", "P")
@@ -94,7 +94,7 @@ def figure_2(checks: Sequence[SanityCheck]) -> Figure:
                 _figure_2_series(axis, series, colour, marker, DIMENSIONS.index(dimension))
     paper = {"facecolor": "white", "edgecolor": "none", "pad": 2}
     axes[0].text(1, 90, "copy input", ha="center", va="center", bbox=paper, zorder=6)
-    axes[0].text(1, 0.006, "random output", ha="center", va="center", bbox=paper, zorder=6)
+    axes[0].text(1, 0.02, "random output", ha="center", va="center", bbox=paper, zorder=6)
     axes[0].set_ylabel("privacy loss of the attack")
     _figure_2_legend(figure, colours)
     return _render(figure, "figure2")
@@ -126,7 +126,7 @@ def _figure_2_series(
     estimates = [_shown(check.estimate) for check in series]
     exact = [check.exact.loss if check.exact else math.nan for check in series]
     visible = [loss if _FLOOR <= loss <= _CEILING else math.nan for loss in exact]
-    axis.plot([c.claim.epsilon for c in series], visible, color=colour, lw=1.2, zorder=2)
+    axis.plot(x, visible, color=colour, lw=1.2, zorder=2)
     for left, check, top in zip(x, series, estimates, strict=True):
         if top == _INFINITY:  # an "infinite" estimate: what is certified, and an arrow upwards
             axis.plot([left], [check.epsilon_lower], marker="_", ms=9, mew=2, color=colour, zorder=4)

@@ -132,7 +132,7 @@ def run(
                 functools.partial(_count_ones, family, dimension, seed),
                 plan(samples, dimension=dimension),
                 merge=operator.add,
-                threads=threads or engine.available_threads(),
+                threads=engine.checked_threads(threads),
                 progress=(lambda size: progress(2 * size)) if progress else None,
             )
 

@@ -28,7 +28,7 @@ _ABOUT = {
     "dptext": "DPText, NaN replaced by zero: the true loss is infinite in every cell.",
     "halved-output": "Half of the Laplace mechanism's output, the authors' extra baseline (not in "
     "Figure 2). Post-processing: still epsilon-DP. Rounding at 0.5 now cuts the noise at 1 instead of "
-    "0.5, which is the best threshold at n = 1: there the loss is exactly epsilon.",
+    "0.5: at n = 1 and n = 2 the loss is exactly epsilon.",
     "copy": "The input itself: infinite loss.",
     "random": "Coins, whatever the input: no loss. One draw serves all epsilons.",
 }

@@ -7,16 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dplitmus import store
-from dplitmus.errors import whole_number
+from dplitmus import engine, store
 from dplitmus.paper import figures, footnote, grid, page, theorems
+from dplitmus.samples import checked_samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
 SAMPLES, SEED = 10_000_000, 2022
-_HELP = "the paper uses 10_000_000"
+FILES = (
+    *(f"figure{i}.{kind}" for i in (1, 2, 3) for kind in ("svg", "png")),
+    "losses.json",
+    "index.html",
+)
 
 
 def total_draws(samples: int) -> int:
@@ -37,9 +41,11 @@ def reproduce(
 
     What could stop it at the end (no matplotlib, no permission to write) is found at the start.
     """
-    whole_number("samples", samples, least=1, help=_HELP)
+    samples = checked_samples(samples)
+    engine.checked_threads(threads)
     figures.require_matplotlib()
-    store.prepare_directory(out)
+    for name in FILES:
+        store.prepare_file(out / name)
     checks = grid.run(samples, seed=seed, threads=threads, progress=progress)
     run = page.Reproduction(
         checks=checks,

@@ -11,6 +11,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from dplitmus.sanity import SanityCheck
+    from dplitmus.verdict import Result
 
 SCHEMA = 1
 
@@ -30,6 +31,15 @@ def sanity_check(check: SanityCheck, *, version: str) -> dict[str, Any]:
         "ties": check.ties,
         "counts": check.counts.matrix,
         "no_vote": [check.counts.x.none, check.counts.x_prime.none],
+        "nan": [check.counts.x.nan, check.counts.x_prime.nan],
+        "infinite": [check.counts.x.infinite, check.counts.x_prime.infinite],
+        "certificate": {
+            "event": ("guess 0", "guess 1", "no vote")[check.bound.event],
+            "likelier_on": "x_prime" if check.bound.likelier_on_x_prime else "x",
+            "p_lower": check.bound.ratio.p_lower,
+            "q_upper": check.bound.ratio.q_upper,
+            "level": check.bound.level,
+        },
         "precision": [check.precision(0), check.precision(1)],
         "estimate": check.estimate,
         "exact": check.exact.loss if check.exact else None,
@@ -39,8 +49,52 @@ def sanity_check(check: SanityCheck, *, version: str) -> dict[str, Any]:
         "replayable": check.replayable,
         "seconds": check.seconds,
         "version": version,
-        "platform": f"{platform.platform()}, Python {platform.python_version()}, numpy {np.__version__}",
+        "platform": _platform(),
     }
+
+
+def audit(result: Result, *, version: str) -> dict[str, Any]:
+    """Everything about one audit, ready for `dumps`."""
+    found = result.counterexample
+    return {
+        "schema": SCHEMA,
+        "kind": "audit",
+        "verdict": result.verdict.value,
+        "claim": {"epsilon": result.claim.epsilon, "delta": result.claim.delta},
+        "epsilon_lower": result.epsilon_lower,
+        "delta_lower": result.delta_lower,
+        "alpha": result.alpha,
+        "mechanism": result.mechanism,
+        "target": result.target,
+        "samples": result.samples,
+        "budget": result.budget,
+        "level": result.level,
+        "stop": result.stop,
+        "counterexample": found and {name: _input(value) for name, value in vars(found).items()},
+        "pairs": [{name: _input(value) for name, value in pair._asdict().items()} for pair in result.pairs],
+        "detectable": result.detectable,
+        "log_wealth": result.log_wealth,
+        "notes": [{"code": note.code, "text": note.text} for note in result.notes],
+        "seed": result.seed,
+        "replayable": result.replayable,
+        "finished": result.finished,
+        "seconds": result.seconds,
+        "version": version,
+        "platform": _platform(),
+    }
+
+
+def _input(value: Any) -> Any:
+    """An input as JSON: arrays as lists, and what JSON cannot hold as its repr."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if value is None or isinstance(value, str | bool | int | float | list | tuple | dict):
+        return value
+    return repr(value)
+
+
+def _platform() -> str:
+    return f"{platform.platform()}, Python {platform.python_version()}, numpy {np.__version__}"
 
 
 def dumps(value: object) -> str:

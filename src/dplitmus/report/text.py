@@ -11,11 +11,16 @@ import textwrap
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from dplitmus import bounds
+from dplitmus.counts import SideCounts, VoteCounts
 from dplitmus.verdict import Verdict
 
 if TYPE_CHECKING:
+    from dplitmus.claim import Claim
     from dplitmus.sanity import SanityCheck
-    from dplitmus.verdict import Note
+    from dplitmus.verdict import Note, Result
 
 WIDTH = 80
 _EVENTS = ("the vote says 0", "the vote says 1", "no coordinate votes")
@@ -25,7 +30,7 @@ def number(value: float) -> str:
     """A number for people: four decimals, or "infinite"."""
     if math.isinf(value):
         return "infinite" if value > 0 else "-infinite"
-    return f"{value:.4f}"
+    return f"{value:.4f}" if abs(value) < 1e6 else f"{value:.6g}"
 
 
 def at_least(value: float) -> str:
@@ -57,14 +62,102 @@ def sanity_check(check: SanityCheck, *, reproduce: str | None = None) -> str:
     return "\n".join(lines)
 
 
-def _headline(check: SanityCheck, code: str) -> str:
+def audit(result: Result, *, reproduce: str | None = None) -> str:
+    """The whole answer of one audit."""
+    violated = result.verdict is Verdict.VIOLATED
+    code = "DP101" if violated else "DP102"
+    lines = [_headline(result, code), ""]
+    if not result.finished:
+        lines += [*_wrap("Unfinished: the run was interrupted; what follows is what it had seen."), ""]
+    lines += _counterexample(result) if violated else _not_found(result)
+    lines += ["", *_pairs(result), "", *_accounts(result)]
+    lines += [line for note in result.notes for line in ("", *_note(note))]
+    lines += ["", *([f"  Reproduce:  {reproduce}"] if reproduce else [])]
+    return "\n".join([*lines, f"  Explain:    dplitmus explain {code}"])
+
+
+def _counterexample(result: Result) -> list[str]:
+    found = result.counterexample
+    if found is None:
+        return _wrap("Counterexample: the bets of the panel as a whole; no simple event was found.")
+    claimed = (
+        f"u = {found.ceiling:.6g} (= e^epsilon / (1 + e^epsilon)), so by chance alone"
+        if result.claim.delta == 0
+        else f"u = {found.ceiling:.6g} but for delta"
+    )
+    return [
+        "  Counterexample",
+        f"      x  = {_value(found.x)}",
+        f"      x' = {_value(found.x_prime)}",
+        f"      event:  {found.event}" + (f"    # {found.remark}" if found.remark else ""),
+        "",
+        *_wrap(
+            f"When the event happens, guess {found.guess}. Of {found.draws:,} fresh draws, with a fair coin "
+            f"for the input, {found.guesses:,} had the event and {found.correct:,} of these guesses were "
+            f"right. Under the claim a guess is right with probability at most {claimed}:"
+        ),
+        f"      P[Bin({found.guesses}, u) >= {found.correct}] = {found.p_value:.2g}",
+    ]
+
+
+def _value(value: object) -> str:
+    text = np.array2string(np.asarray(value), threshold=10, separator=", ", max_line_width=60)
+    return text if isinstance(value, np.ndarray | np.generic) else _cut(repr(value))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _not_found(result: Result) -> list[str]:
+    sight = (
+        f"A true epsilon above about {result.detectable:.4g}, showing in the best event of this run, would "
+        "have been caught with probability 99 %."
+        if math.isfinite(result.detectable)
+        else "So few draws could not have refuted the claim at this alpha."
+    )
+    return [
+        *_wrap(f"Not found is not private. {sight}"),
+        *_wrap("To look harder: more draws (--samples), other inputs (--pair), more dimensions."),
+    ]
+
+
+def _pairs(result: Result) -> list[str]:
+    most = 8
+    ranked = sorted(result.pairs, key=lambda pair: (-pair.epsilon_lower, -pair.draws))
+    lines = [f"  {'pair':<46}{'draws':>14}{'alone >=':>14}"]
+    for pair in ranked[:most]:
+        name = pair.name if len(pair.name) <= 44 else pair.name[:41] + "..."
+        lines.append(f"  {name:<46}{pair.draws:>14,}{at_least(pair.epsilon_lower):>14}")
+    if len(ranked) > most:
+        lines.append(f"  and {len(ranked) - most} more")
+    return lines
+
+
+def _accounts(result: Result) -> list[str]:
+    delta = f", delta >= {result.delta_lower:.3g}" if result.claim.delta > 0 else ""
+    return [
+        *_wrap(
+            f"Certified: epsilon >= {at_least(result.epsilon_lower)}{delta}. False-alarm probability of the "
+            f"whole run: at most {result.alpha:g}. Draws: {result.samples:,} of {result.budget:,}. Wealth of "
+            f"the bets against the claim: e^{result.log_wealth:.1f} (refuted from "
+            f"e^{-math.log(result.alpha):.1f} on)."
+        )
+    ]
+
+
+def _headline(check: SanityCheck | Result, code: str) -> str:
     found = check.verdict is Verdict.VIOLATED
     words = "VIOLATED" if found else "NOT FOUND"
     text = (
-        f"{check.mechanism}: {words}  claimed epsilon {check.claim.epsilon:g}, "
+        f"{check.mechanism}: {words}  claimed {_claimed(check.claim)}, "
         f"certified epsilon >= {at_least(check.epsilon_lower)}"
     )
     return f"{text:<{WIDTH - len(code) - 1}} {code}"
+
+
+def _claimed(claim: Claim) -> str:
+    return f"epsilon {claim.epsilon:g}" + (f", delta {claim.delta:g}" if claim.delta else "")
 
 
 def _evidence(check: SanityCheck) -> list[str]:
@@ -130,14 +223,18 @@ def _certificate(check: SanityCheck) -> list[str]:
 def _meaning(check: SanityCheck) -> list[str]:
     if check.verdict is Verdict.VIOLATED:
         return []
-    margin = check.estimate - check.epsilon_lower
-    sight = (
-        f" With {check.samples:,} draws on each input it would have certified a loss of this attack "
-        f"above about {check.claim.epsilon + margin:.4g}."
-        if math.isfinite(margin)
-        else ""
-    )
-    return ["", *_wrap(f"Not found is not private: this is one weak attack on one pair.{sight}")]
+    perfect = bounds.vote_lower(
+        VoteCounts(SideCounts(zero=check.samples, one=0), SideCounts(zero=0, one=check.samples)),
+        check.alpha,
+    ).epsilon_lower
+    if perfect <= check.claim.epsilon:
+        sight = (
+            f"So few draws cannot falsify this claim: on a mechanism that copies its input they certify "
+            f"{at_least(perfect)}, not more."
+        )
+    else:
+        sight = f"On a mechanism that copies its input so many draws certify {at_least(perfect)}, at most."
+    return ["", *_wrap(f"Not found is not private: this is one weak attack on one pair. {sight}")]
 
 
 def _note(note: Note) -> list[str]:

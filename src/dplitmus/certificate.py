@@ -1,0 +1,163 @@
+"""The readable counterexample: the simplest event that tells the two inputs apart.
+
+Takes outputs of the search to find a rule, and fresh outputs to confirm it; gives words and counts. The
+two never share a draw, and the number of fresh draws is fixed beforehand, so that the printed binomial
+p-value is exact for the printed rule.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import rel_entr
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from dplitmus.outputs import Batch
+
+    Floats = NDArray[np.float64]
+
+_CUTS = 128  # thresholds tried per number
+_MOST_COLUMNS = 32
+_SIMPLER = 0.6  # a simpler rule is preferred if it keeps this share of the best one's evidence
+_AS_GOOD = 0.9
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When `event` happens, guess `label`; `score` is its evidence in nats on the search draws."""
+
+    kind: str  # "value", "column", "sum", "key", "nan"
+    column: int
+    relation: str  # "<", ">", "=="
+    threshold: float
+    key: int
+    label: bool
+    score: float
+    event: str
+    remark: str = ""
+
+    def happens(self, batch: Batch) -> NDArray[np.bool_]:
+        """Where the event happens."""
+        if self.kind == "key":
+            return np.asarray(batch.keys == np.uint64(self.key))
+        if self.kind == "nan":
+            return np.isnan(batch.values[:, self.column])
+        numbers = _numbers(batch, self.kind, self.column)
+        return np.asarray(numbers < self.threshold if self.relation == "<" else numbers > self.threshold)
+
+
+def find(sample: Batch, epsilon: float) -> Rule | None:
+    """The rule with the most evidence against epsilon on the search draws, simpler ones preferred."""
+    ceiling = 1 / (1 + math.exp(-epsilon))
+    rules = [rule for rule in _candidates(sample, ceiling) if rule.score > 0]
+    if not rules:
+        return None
+    best = max(rule.score for rule in rules)
+    order = ("value", "nan", "key", "column", "sum")
+    good = [rule for rule in rules if rule.score >= _SIMPLER * best]
+    return min(good, key=lambda rule: (order.index(rule.kind), -rule.score))
+
+
+def _candidates(sample: Batch, ceiling: float) -> Iterator[Rule]:
+    yield from _symbols(sample, ceiling)
+    if sample.names:
+        return  # the numbers of symbols are their lengths: not what a person would look at
+    columns = sample.values.shape[1]
+    if columns == 1:
+        yield from _thresholds(sample, "value", 0, "y", ceiling)
+    else:
+        for j in range(min(columns, _MOST_COLUMNS)):
+            yield from _thresholds(sample, "column", j, f"y[{j}]", ceiling)
+        yield from _thresholds(sample, "sum", 0, "sum(y)", ceiling)
+    for j in np.flatnonzero(np.isnan(sample.values).any(axis=0))[:_MOST_COLUMNS]:
+        name = "y" if columns == 1 else f"y[{j}]"
+        labels = sample.labels[np.isnan(sample.values[:, j])]
+        label = bool(2 * labels.sum() > labels.size)
+        score = float(evidence(float((labels == label).sum()), float(labels.size), ceiling))
+        yield Rule("nan", int(j), "==", 0.0, 0, label, score, f"{name} is NaN")
+
+
+def evidence(correct: float | Floats, total: float | Floats, ceiling: float) -> Floats:
+    """Nats against the claim that a guess is right with probability at most `ceiling`."""
+    total = np.maximum(total, 1e-9)
+    share = correct / total
+    nats = total * (rel_entr(share, ceiling) + rel_entr(1 - share, 1 - ceiling))
+    return np.where(share > ceiling, nats, 0.0)
+
+
+def _thresholds(sample: Batch, kind: str, column: int, name: str, ceiling: float) -> Iterator[Rule]:
+    numbers = _numbers(sample, kind, column)
+    finite = ~np.isnan(numbers)
+    if not finite.any():
+        return
+    numbers, labels = numbers[finite], sample.labels[finite]
+    cuts = np.unique(np.quantile(numbers, np.linspace(0, 1, _CUTS), method="nearest"))
+    if cuts.size < 2:
+        return
+    middle = (cuts[:-1] + cuts[1:]) / 2
+    middle = middle[np.isfinite(middle)]
+    if not middle.size:
+        return
+    place = np.searchsorted(middle, numbers, side="right")
+    counts = np.bincount(place * 2 + labels, minlength=2 * (middle.size + 1)).reshape(-1, 2)
+    below = np.cumsum(counts, axis=0)[:-1]
+    for relation, side in (("<", below), (">", counts.sum(axis=0) - below)):
+        for label in (False, True):
+            scores = evidence(side[:, int(label)].astype(float), side.sum(axis=1).astype(float), ceiling)
+            best = int(np.argmax(scores))
+            if scores[best] <= 0:
+                continue
+            good = np.flatnonzero(scores >= _AS_GOOD * scores[best])
+            run = good[np.abs(good - best) == np.abs(np.arange(good.size) - np.searchsorted(good, best))]
+            low, high = float(middle[run[0]]), float(middle[run[-1]])
+            threshold = shortest_between(low, high) if high > low else float(middle[best])
+            remark = f"any threshold from {low:.4g} to {high:.4g} does about as well" if high > low else ""
+            yield Rule(
+                kind, column, relation, threshold, 0, label, float(scores[best]),
+                f"{name} {relation} {threshold:.6g}", remark,
+            )  # fmt: skip
+
+
+def _symbols(sample: Batch, ceiling: float) -> Iterator[Rule]:
+    keys, first, place = np.unique(sample.keys, return_index=True, return_inverse=True)
+    if keys.size > len(sample) / 2:
+        return
+    counts = np.bincount(place * 2 + sample.labels, minlength=2 * keys.size).reshape(-1, 2)
+    for label in (False, True):
+        scores = evidence(counts[:, int(label)].astype(float), counts.sum(axis=1).astype(float), ceiling)
+        best = int(np.argmax(scores))
+        words = sample.names.get(int(keys[best])) or _row_words(sample.values[first[best]])
+        yield Rule("key", 0, "==", 0.0, int(keys[best]), label, float(scores[best]), f"y == {words}")
+
+
+def _row_words(row: Floats) -> str:
+    words = [f"{value:g}" for value in row[:12]]
+    inside = ", ".join(words) + (", ..." if row.size > 12 else "")
+    return inside if row.size == 1 else f"({inside})"
+
+
+def _numbers(batch: Batch, kind: str, column: int) -> Floats:
+    return batch.values.sum(axis=1) if kind == "sum" else batch.values[:, column]
+
+
+def shortest_between(low: float, high: float) -> float:
+    """The decimal with the fewest digits in [low, high].
+
+    >>> shortest_between(0.4321, 0.5123), shortest_between(-3.2, 12.5), shortest_between(1.04, 1.06)
+    (0.5, 0.0, 1.04)
+    """
+    if low <= 0 <= high:
+        return 0.0
+    for digits in range(-math.floor(math.log10(max(abs(low), abs(high)))), 20):
+        step = 10.0**-digits
+        candidate = math.ceil(low / step) * step
+        if candidate <= high:
+            return round(candidate, max(0, digits))
+    return (low + high) / 2

@@ -1,0 +1,128 @@
+"""Clamp: how far the coordinates lean to one side of a centre, each clipped at a width.
+
+The log-likelihood ratio of additive noise is a sum over coordinates of such ramps (exactly so for
+Laplace noise). One weight per width, and a posterior over fourteen widths.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit
+
+from dplitmus.forecast.logistic import one_weight
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dplitmus.outputs import Batch
+
+    Floats = NDArray[np.float64]
+
+_QUANTILES = np.linspace(0.04, 0.96, 14)
+_DEVIATION = 4.0
+_BINS, _SPAN = 128, 8.0  # features are divided by their root mean square: almost all lie within eight
+_NEGLIGIBLE = 1e-3  # posterior weight below which a width is dropped once features are frozen
+_ENOUGH_FOR_SCALE = 4096  # values from which centre and widths are taken
+
+
+@dataclass
+class Widths:
+    """One entry per width: the feature, what was counted of it, and the posterior of its weight."""
+
+    width: Floats
+    scale: Floats
+    counts: Floats  # [width, label, bin]
+    sums: Floats  # [width, bin], of the feature: a bin is represented by its mean
+    weight: Floats
+    variance: Floats
+    share: Floats
+
+    def refit(self, *, cold: bool) -> None:
+        """Posterior of the weights given the counts, and of the widths given their evidence."""
+        start, steps = (np.zeros(self.width.size), 7) if cold else (self.weight, 3)
+        centres = self.sums / np.maximum(self.counts.sum(axis=1), 1.0)
+        self.weight, self.variance, evidence = one_weight(self.counts, centres, _DEVIATION, start, steps)
+        share = np.exp(evidence - evidence.max())
+        self.share = share / share.sum()
+
+    def without_negligible(self) -> Widths:
+        """Only the widths that matter."""
+        keep = self.share >= _NEGLIGIBLE
+        kept = Widths(*(getattr(self, entry.name)[keep] for entry in fields(self)))
+        kept.share = kept.share / kept.share.sum()
+        return kept
+
+
+@dataclass
+class Clamp:
+    """Forecasts from clipped sums; `oriented` looks along the direction from x to x'."""
+
+    oriented: bool
+    centre: float = 0.0
+    widths: Widths | None = None
+
+    def learn(self, batch: Batch, *, whole: bool) -> None:
+        """Refit on everything so far (`whole`), or add new draws to frozen features."""
+        if whole:
+            self.widths = self._choose_widths(batch)
+        if self.widths is None:
+            return
+        features = self._features(batch, self.widths)
+        if whole:
+            self.widths.scale = np.maximum(np.sqrt(np.mean(np.square(features), axis=0)), 1e-9)
+            features /= self.widths.scale
+        counts, sums = _histograms(features, batch.labels)
+        self.widths.counts = counts if whole else self.widths.counts + counts
+        self.widths.sums = sums if whole else self.widths.sums + sums
+        self.widths.refit(cold=whole)
+        if not whole:
+            self.widths = self.widths.without_negligible()
+
+    def forecast(self, batch: Batch) -> Floats:
+        """Mixture over widths of the shrunk forecasts."""
+        if self.widths is None:
+            return np.full(len(batch), 0.5)
+        features = self._features(batch, self.widths)
+        shrinkage = np.sqrt(1 + math.pi / 8 * np.square(features) * self.widths.variance)
+        return np.asarray(expit(self.widths.weight * features / shrinkage) @ self.widths.share)
+
+    def _values(self, batch: Batch) -> Floats:
+        return batch.oriented() if self.oriented else batch.values
+
+    def _choose_widths(self, batch: Batch) -> Widths | None:
+        values = self._values(batch)
+        medians = [_median(values[side]) for side in (~batch.labels, batch.labels) if side.any()]
+        if not medians or np.isnan(medians).any():
+            return None
+        self.centre = float(np.mean(medians))
+        away = np.abs(values - self.centre).reshape(-1)
+        away = away[np.isfinite(away)][:_ENOUGH_FOR_SCALE]
+        width = np.unique(np.quantile(away, _QUANTILES)) if away.size else away
+        width = width[width > 0]
+        if not width.size:
+            return None
+        ones = np.ones(width.size)
+        return Widths(width, ones, ones, ones, ones, ones, ones)
+
+    def _features(self, batch: Batch, widths: Widths) -> Floats:
+        centred = np.nan_to_num(self._values(batch) - self.centre, nan=0.0, posinf=1e300, neginf=-1e300)
+        columns = [np.clip(centred / width, -1, 1).sum(axis=1) for width in widths.width]
+        return np.stack(columns, axis=1) / widths.scale
+
+
+def _histograms(features: Floats, labels: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    bins = np.clip(((features + _SPAN) * (_BINS / (2 * _SPAN))).astype(np.intp), 0, _BINS - 1)
+    counts, sums = [], []
+    for column, feature in zip(bins.T, features.T, strict=True):
+        counts.append(np.bincount(column + labels * _BINS, minlength=2 * _BINS).reshape(2, _BINS))
+        sums.append(np.bincount(column, weights=feature, minlength=_BINS))
+    return np.stack(counts).astype(float), np.stack(sums)
+
+
+def _median(values: Floats) -> float:
+    numbers = values[np.isfinite(values)][:_ENOUGH_FOR_SCALE]
+    return float(np.median(numbers)) if numbers.size else math.nan

@@ -1,0 +1,75 @@
+"""Bayesian logistic regression on a few features: the arithmetic that most experts share.
+
+Takes features and labels; gives a Gaussian approximation of the posterior (Laplace), its evidence, and
+forecasts that are shrunk by the posterior uncertainty (MacKay 1992, "The evidence framework applied to
+classification networks").
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit, log_expit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+_LARGEST_STEP = 4.0  # a Newton step from far away may overshoot
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """A Gaussian over the weights of a logistic regression."""
+
+    mean: Floats
+    precision: Floats
+
+    @classmethod
+    def prior(cls, features: int, deviation: float) -> Posterior:
+        """Independent weights of the given standard deviation around zero."""
+        return cls(np.zeros(features), np.eye(features) / deviation**2)
+
+    def given(self, features: Floats, labels: NDArray[np.bool_], *, steps: int) -> Posterior:
+        """The posterior after more data, with this one as the prior."""
+        mean, precision = self.mean, self.precision
+        for _ in range(steps):
+            p = expit(features @ mean)
+            gradient = features.T @ (labels - p) - self.precision @ (mean - self.mean)
+            precision = self.precision + (features.T * (p * (1 - p))) @ features
+            step = np.linalg.solve(precision, gradient)
+            size = np.abs(step).max(initial=0.0)
+            mean = mean + step * min(1.0, _LARGEST_STEP / max(size, 1e-300))
+        return Posterior(mean, precision)
+
+    def forecast(self, features: Floats) -> Floats:
+        """Predictive probability of label 1, shrunk towards 1/2 where the weights are uncertain."""
+        root = np.linalg.cholesky(np.linalg.inv(self.precision))
+        variance = np.square(features @ root).sum(axis=1)
+        return np.asarray(expit(features @ self.mean / np.sqrt(1 + math.pi / 8 * variance)))
+
+
+def one_weight(
+    counts: Floats, centres: Floats, deviation: float, start: Floats, steps: int
+) -> tuple[Floats, Floats, Floats]:
+    """Fit `label ~ sigmoid(a F)` for several features at once, each given as a histogram.
+
+    `counts[j, label, bin]` of feature j, whose mean there is `centres[j, bin]`. Returns the weights,
+    their variances and the log evidence of each feature (up to a constant).
+    """
+    a = start
+    zeros, ones = counts[:, 0], counts[:, 1]
+    total = zeros + ones
+    for _ in range(steps):
+        p = expit(a[:, np.newaxis] * centres)
+        gradient = ((ones - total * p) * centres).sum(axis=1) - a / deviation**2
+        curvature = (total * p * (1 - p) * centres**2).sum(axis=1) + 1 / deviation**2
+        a = a + np.clip(gradient / curvature, -_LARGEST_STEP, _LARGEST_STEP)
+    logits = a[:, np.newaxis] * centres
+    likelihood = (ones * log_expit(logits) + zeros * log_expit(-logits)).sum(axis=1)
+    variance = 1 / curvature
+    return a, variance, likelihood - a**2 / (2 * deviation**2) + np.log(variance) / 2

@@ -1,0 +1,136 @@
+"""The panel: experts mixed by how well they forecast, and the guesses that follow.
+
+Takes labelled outputs as they come; gives forecasts for outputs not yet seen. What judges a chunk was
+learned before the chunk was drawn: `Panel.judge` changes nothing, `Panel.learn` is called afterwards.
+
+The mixture is Bayesian: an expert's weight is its prior times the product of the probabilities it gave
+to the labels that occurred, with a little fixed share of the prior (rate 0.1/n per draw) for experts that
+become good late (Herbster and Warmuth 1998).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+
+from dplitmus.forecast.clamp import Clamp
+from dplitmus.forecast.features import Atoms, Coordinates, Ramps, Regression
+from dplitmus.forecast.tables import Edges, Regions, Symbols, Tree
+from dplitmus.outputs import join
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dplitmus.outputs import Batch
+
+    Floats = NDArray[np.float64]
+
+SURE = 1e-6  # no forecast is closer to 0 or 1
+_FREEZE = 5000  # draws from which features stay and statistics stream
+_FROZEN_VALUES = 2**17  # or this many numbers, whatever comes first
+_SAMPLE = 2048  # rows on which experts without weight are still scored
+_REFIT_ACTIVE, _REFIT_IDLE = 1.13, 1.5  # growth of the past that calls for a new fit
+_IDLE = 1e-3  # weight below which an expert is scored on that sample only
+
+
+class Expert(Protocol):
+    """A forecaster: two methods, one page."""
+
+    def learn(self, batch: Batch, *, whole: bool) -> None:
+        """Learn from labelled outputs: everything so far if `whole`, otherwise new ones only."""
+
+    def forecast(self, batch: Batch) -> Floats:
+        """Probability of label 1 for every output."""
+
+
+class Judgement(NamedTuple):
+    """What a panel says about a chunk, with the labels put beside it."""
+
+    logits: Floats  # of the mixture's forecast
+    losses: Floats  # sum of log probabilities of the labels, per expert, on `scored` draws
+    scored: int
+
+
+@dataclass
+class Panel:
+    """Experts for one pair of inputs."""
+
+    experts: list[Expert]
+    prior: Floats
+    log_weights: Floats
+    past: list[Batch] = field(default_factory=list)
+    taught: Floats = field(default_factory=lambda: np.zeros(0))  # draws at each expert's last fit
+    draws: int = 0
+    frozen: bool = False
+
+    @classmethod
+    def of(cls, batch: Batch) -> Panel:
+        """The experts that make sense for outputs like these."""
+        numeric = batch.values.shape[1] > 0 and not np.isnan(batch.values).all()
+        shaped = batch.geometry is not None
+        raw_too = batch.geometry is None or not batch.geometry.trivial
+        # Strings and the like have no geometry: their table is the only expert with much to say.
+        members: list[tuple[float, Expert]] = [(4.0 if batch.names else 0.075, Symbols())]
+        if numeric:
+            members += [
+                (0.40 if not raw_too or not shaped else 0.25, Clamp(oriented=True)),
+                (0.10, Regression(Ramps())),
+                (0.10, Regression(Coordinates())),
+                (0.075, Tree()),
+                (0.075, Regression(Atoms())),
+                (0.075, Edges()),
+            ]
+        if numeric and shaped and raw_too:
+            members.append((0.15, Clamp(oriented=False)))
+        if shaped:
+            members.append((0.10, Regions()))
+        prior = np.array([mass for mass, _ in members])
+        prior /= prior.sum()
+        return cls([expert for _, expert in members], prior, np.log(prior), taught=np.zeros(prior.size))
+
+    def judge(self, batch: Batch) -> Judgement:
+        """Forecast a chunk by what is known now; the labels are only used to score the experts."""
+        weights = np.exp(self.log_weights)
+        active = weights >= _IDLE
+        sample = batch.rows(slice(0, _SAMPLE))
+        losses = np.zeros(len(self.experts))
+        mixture = np.zeros(len(batch))
+        for k, expert in enumerate(self.experts):
+            seen = batch if active[k] else sample
+            eta = np.clip(expert.forecast(seen), SURE, 1 - SURE)
+            right = np.where(seen.labels, eta, 1 - eta)
+            losses[k] = np.log(right[:_SAMPLE]).sum()
+            if active[k]:
+                mixture += weights[k] * eta
+        mixture /= weights[active].sum()
+        return Judgement(np.log(mixture / (1 - mixture)), losses, len(sample))
+
+    def learn(self, batch: Batch, judgement: Judgement | None) -> None:
+        """Take a judged chunk into account: weights first, then the experts themselves."""
+        self.draws += len(batch)
+        if judgement is not None:
+            log_weights = self.log_weights + judgement.losses
+            log_weights -= np.logaddexp.reduce(log_weights)
+            share = min(0.5, 0.1 * judgement.scored / self.draws)
+            self.log_weights = np.logaddexp(np.log1p(-share) + log_weights, np.log(share * self.prior))
+        self._teach(batch)
+
+    def _teach(self, batch: Batch) -> None:
+        """Refit those experts whose past has grown enough; once frozen, stream new draws to all."""
+        active = np.exp(self.log_weights) >= _IDLE
+        if self.frozen:
+            for expert, is_active in zip(self.experts, active, strict=True):
+                expert.learn(batch if is_active else batch.rows(slice(0, _SAMPLE // 4)), whole=False)
+            return
+        self.past.append(batch)
+        freeze = self.draws >= _FREEZE or self.draws * batch.values.shape[1] >= _FROZEN_VALUES
+        for k, expert in enumerate(self.experts):
+            growth = _REFIT_ACTIVE if active[k] else _REFIT_IDLE
+            if freeze or self.draws >= growth * self.taught[k]:
+                self.past = [join(self.past)]
+                expert.learn(self.past[0], whole=True)
+                self.taught[k] = self.draws
+        if freeze:
+            self.frozen, self.past = True, []

@@ -1,0 +1,228 @@
+"""Experts that count: exact outputs, regions between the inputs, a tree of intervals, support edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import gammaln
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dplitmus.outputs import Batch
+
+    Floats = NDArray[np.float64]
+
+_PRIORS = np.array([0.1, 0.5, 2.0, 8.0])  # pseudo-counts of a symbol table, from trusting to cautious
+_MOST_SYMBOLS = 4096
+
+
+@dataclass
+class Symbols:
+    """A table of labels per exact output: the only expert that strings and categories need."""
+
+    keys: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+    counts: Floats = field(default_factory=lambda: np.zeros((0, 2)))
+    share: Floats = field(default_factory=lambda: np.full(_PRIORS.size, 1 / _PRIORS.size))
+
+    def learn(self, batch: Batch, *, whole: bool) -> None:
+        """Count outputs by label; outputs beyond the table's size are forgotten, rarest first."""
+        keys, labels = self.keys_of(batch), batch.labels
+        found, place = np.unique(keys, return_inverse=True)
+        fresh = np.bincount(place * 2 + labels, minlength=2 * found.size).reshape(-1, 2).astype(float)
+        if not whole and self.keys.size:
+            keys_all = np.union1d(self.keys, found)
+            counts = np.zeros((keys_all.size, 2))
+            counts[np.searchsorted(keys_all, self.keys)] = self.counts
+            counts[np.searchsorted(keys_all, found)] += fresh
+            found, fresh = keys_all, counts
+        if found.size > _MOST_SYMBOLS:
+            keep = np.sort(np.argsort(-fresh.sum(axis=1), kind="stable")[:_MOST_SYMBOLS])
+            found, fresh = found[keep], fresh[keep]
+        self.keys, self.counts = found, fresh
+        self.share = _prior_weights(fresh)
+
+    def forecast(self, batch: Batch) -> Floats:
+        """Share of label 1 among equal outputs, with pseudo-counts; 1/2 for new ones."""
+        if not self.keys.size:
+            return np.full(len(batch), 0.5)
+        keys = self.keys_of(batch)
+        place = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)
+        ones, total = self.counts[:, 1], self.counts.sum(axis=1)
+        by_symbol = ((ones[:, np.newaxis] + _PRIORS) / (total[:, np.newaxis] + 2 * _PRIORS)) @ self.share
+        return np.where(self.keys[place] == keys, by_symbol[place], 0.5)
+
+    def keys_of(self, batch: Batch) -> NDArray[np.uint64]:
+        """What identifies an output."""
+        return batch.keys
+
+
+class Regions(Symbols):
+    """A table over where the output lies from the two inputs: before, at, between, at, after.
+
+    The inputs are known, so equality with one of them and the side of it can be bet on at once.
+    """
+
+    def keys_of(self, batch: Batch) -> NDArray[np.uint64]:
+        """The region in place of the output."""
+        if batch.geometry is None:
+            return np.zeros(len(batch), dtype=np.uint64)
+        return batch.geometry.regions(batch.values)
+
+
+def _prior_weights(counts: Floats) -> Floats:
+    """Posterior weights of the pseudo-counts: Beta-binomial evidence of all symbols together."""
+    zeros, ones = counts[:, 0, np.newaxis], counts[:, 1, np.newaxis]
+    a = _PRIORS
+    evidence = (
+        gammaln(zeros + a)
+        + gammaln(ones + a)
+        - gammaln(zeros + ones + 2 * a)
+        + gammaln(2 * a)
+        - 2 * gammaln(a)
+    ).sum(axis=0)
+    return np.asarray(np.exp(evidence - np.logaddexp.reduce(evidence)))
+
+
+@dataclass
+class Tree:
+    """Context-tree weighting on one number per output, cut at past quantiles.
+
+    Every node of a binary tree of intervals either predicts for all its outputs alike
+    (Krichevsky-Trofimov) or leaves it to its halves; all such prunings are mixed at once
+    (Willems, Shtarkov, Tjalkens 1995).
+    """
+
+    depth: int = 6
+    cuts: Floats | None = None
+    centre: Floats = field(default_factory=lambda: np.zeros(0))
+    spread: Floats = field(default_factory=lambda: np.zeros(0))
+    counts: Floats = field(default_factory=lambda: np.zeros((0, 2)))
+    leaf: Floats = field(default_factory=lambda: np.zeros(0))
+
+    def learn(self, batch: Batch, *, whole: bool) -> None:
+        """Choose the cuts (`whole`), count, and weigh the prunings."""
+        if whole:
+            self._choose_cuts(batch)
+        if self.cuts is None:
+            return
+        place = np.searchsorted(self.cuts, self._number(batch), side="right")
+        leaves = 2**self.depth
+        fresh = np.bincount(place * 2 + batch.labels, minlength=2 * leaves).reshape(-1, 2).astype(float)
+        self.counts = fresh if whole else self.counts + fresh
+        self.leaf = _tree_forecasts(self.counts)
+
+    def forecast(self, batch: Batch) -> Floats:
+        """The mixture's forecast for the interval of each output."""
+        if self.cuts is None:
+            return np.full(len(batch), 0.5)
+        return self.leaf[np.searchsorted(self.cuts, self._number(batch), side="right")]
+
+    def _number(self, batch: Batch) -> Floats:
+        values = batch.oriented()
+        if values.shape[1] == 1:
+            number = values[:, 0]
+        else:
+            number = np.clip((values - self.centre) / self.spread, -1, 1)
+            number = np.nan_to_num(number, nan=0.0).sum(axis=1)
+        return np.nan_to_num(number, nan=1e301, posinf=1e300, neginf=-1e300)
+
+    def _choose_cuts(self, batch: Batch) -> None:
+        values = batch.oriented()[:4096]
+        self.cuts = None
+        if not values.shape[1] or not np.isfinite(values).any():
+            return
+        finite = np.where(np.isfinite(values), values, np.nan)
+        middle = np.nan_to_num(np.nanmedian(finite)) if values.shape[1] == 1 else _column_medians(finite)
+        self.centre = np.atleast_1d(middle)
+        away = np.abs(finite - self.centre)
+        self.spread = np.maximum(np.atleast_1d(_column_medians(away)), 1e-9)
+        numbers = np.sort(self._number(batch.rows(slice(0, 4096))))
+        cells = 2**self.depth
+        distinct = np.unique(numbers)
+        if distinct.size <= cells:
+            cuts = (distinct[:-1] + distinct[1:]) / 2
+        else:
+            cuts = np.unique(np.quantile(numbers, np.arange(1, cells) / cells))
+        # Pad with cuts that nothing reaches, so that the tree is always complete.
+        self.cuts = np.concatenate([cuts, np.full(cells - 1 - cuts.size, np.inf)])
+
+
+def _column_medians(values: Floats) -> Floats:
+    medians = np.zeros(values.shape[1])
+    for j, column in enumerate(values.T):
+        numbers = column[~np.isnan(column)]
+        medians[j] = np.median(numbers) if numbers.size else 0.0
+    return medians
+
+
+def _tree_forecasts(leaves: Floats) -> Floats:
+    """Posterior mean of label 1 in every leaf, over all prunings of the tree."""
+    levels = [leaves]
+    while len(levels[-1]) > 1:
+        levels.append(levels[-1].reshape(-1, 2, 2).sum(axis=1))
+    own = [_log_kt(counts) for counts in levels]
+    mixed = [own[0]]
+    for depth in range(1, len(levels)):
+        below = mixed[-1].reshape(-1, 2).sum(axis=1)
+        mixed.append(np.logaddexp(own[depth], below) - np.log(2.0))
+    forecast = np.zeros(len(leaves))
+    reached = np.ones(1)  # probability that the pruning goes at least this deep, from the root down
+    for depth in range(len(levels) - 1, -1, -1):
+        counts = levels[depth]
+        here = (counts[:, 1] + 0.5) / (counts.sum(axis=1) + 1.0)
+        stops = np.exp(own[depth] - np.log(2.0) - mixed[depth]) if depth else np.ones(len(counts))
+        width = len(leaves) // len(counts)
+        forecast += np.repeat(reached * stops * here, width)
+        reached = np.repeat(reached * (1 - stops), 2) if depth else reached
+    return forecast
+
+
+def _log_kt(counts: Floats) -> Floats:
+    zeros, ones = counts[:, 0], counts[:, 1]
+    half = gammaln(0.5)
+    return np.asarray(gammaln(zeros + 0.5) + gammaln(ones + 0.5) - 2 * half - gammaln(zeros + ones + 1.0))
+
+
+@dataclass
+class Edges:
+    """Support edges: where one label was never seen and the other k times, it has odds 1/2 : k."""
+
+    ends: Floats = field(default_factory=lambda: np.full((2, 2), np.nan))  # [label][min, max]
+    outside: Floats = field(default_factory=lambda: np.zeros((2, 2)))
+    seen: list[Floats] = field(default_factory=list)
+
+    def learn(self, batch: Batch, *, whole: bool) -> None:
+        """Widen the seen support of each label, and count the other label's draws beyond it."""
+        numbers = self._number(batch)
+        if whole:
+            self.ends, self.outside = np.full((2, 2), np.nan), np.zeros((2, 2))
+        for label in (0, 1):
+            mine = numbers[batch.labels == bool(label)]
+            mine = mine[np.isfinite(mine)]
+            if mine.size:
+                old = self.ends[label]
+                self.ends[label] = [np.fmin(old[0], mine.min()), np.fmax(old[1], mine.max())]
+        for label in (0, 1):
+            other = numbers[batch.labels != bool(label)]
+            beyond = [(other < self.ends[label, 0]).sum(), (other > self.ends[label, 1]).sum()]
+            self.outside[label] = beyond if whole else np.minimum(self.outside[label] + beyond, 1e9)
+
+    def forecast(self, batch: Batch) -> Floats:
+        """Almost certain beyond an edge, 1/2 between them."""
+        numbers = self._number(batch)
+        eta = np.full(len(batch), 0.5)
+        for label in (0, 1):
+            for side, beyond in enumerate((numbers < self.ends[label, 0], numbers > self.ends[label, 1])):
+                mine = 0.5 / (self.outside[label, side] + 1.0)
+                eta[beyond] = mine if label else 1 - mine
+        return eta
+
+    def _number(self, batch: Batch) -> Floats:
+        values = batch.oriented()
+        if values.shape[1] == 1:
+            return values[:, 0]
+        finite = np.nan_to_num(values, nan=0.0, posinf=1e300, neginf=-1e300)
+        return np.asarray(finite.min(axis=1, initial=np.inf))

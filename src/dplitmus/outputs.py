@@ -1,0 +1,175 @@
+"""Outputs in the forms that experts look at.
+
+Takes what a mechanism returned for one pair of inputs (numbers, vectors, or a list of anything hashable);
+gives numbers, numbers oriented by the pair, a key per distinct output, and the region between the inputs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # an odd constant with well-mixed bits
+_NAN_BITS = np.uint64(0x7FF8000000000000)
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """What the two inputs tell about outputs of their own shape: where they are, and the direction.
+
+    `None` in place of a geometry means that outputs and inputs are not comparable.
+    """
+
+    low: NDArray[np.float64]  # x, in the coordinates where x and x' differ
+    high: NDArray[np.float64]  # x'
+    differ: NDArray[np.intp]
+    trivial: bool  # every coordinate differs, in the same direction: orienting changes nothing
+
+    @classmethod
+    def of(cls, x: object, x_prime: object, columns: int) -> Geometry | None:
+        """The geometry of a pair, if its members are numbers or vectors of `columns` numbers."""
+        try:
+            ends = [np.asarray(end, dtype=float).reshape(-1) for end in (x, x_prime)]
+        except (TypeError, ValueError):
+            return None
+        if any(end.size != columns or not np.isfinite(end).all() for end in ends):
+            return None
+        differ = np.flatnonzero(ends[0] != ends[1])
+        if not differ.size:
+            return None
+        low, high = (end[differ] for end in ends)
+        signs = np.sign(high - low)
+        trivial = bool(differ.size == columns and np.all(signs == signs[0]))
+        return cls(low, high, differ, trivial)
+
+    def oriented(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Coordinates that differ, centred between the inputs, growing from x towards x'."""
+        middle = (self.low + self.high) / 2
+        return (values[:, self.differ] - middle) * np.sign(self.high - self.low)
+
+    def regions(self, values: NDArray[np.float64]) -> NDArray[np.uint64]:
+        """A set of five flags per output: some coordinate before, at, between, at, or after the inputs."""
+        along = (values[:, self.differ] - self.low) * np.sign(self.high - self.low)
+        span = np.abs(self.high - self.low)
+        flags = (along < 0, along == 0, (along > 0) & (along < span), along == span, along > span)
+        code = np.zeros(len(values), dtype=np.uint64)
+        for bit, flag in enumerate(flags):
+            code |= flag.any(axis=1).astype(np.uint64) << np.uint64(bit)
+        return code
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Outputs as experts see them; `labels` are the coins where they are known."""
+
+    values: NDArray[np.float64]  # (n, k); NaN where an output is no number
+    keys: NDArray[np.uint64]  # equal for equal outputs
+    labels: NDArray[np.bool_]
+    geometry: Geometry | None
+    names: Mapping[int, str] = field(default_factory=dict)  # of keys that are no numbers
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def rows(self, index: Any) -> Batch:  # any index that numpy takes
+        """Some of the outputs."""
+        return Batch(self.values[index], self.keys[index], self.labels[index], self.geometry, self.names)
+
+    def oriented(self) -> NDArray[np.float64]:
+        """Values in the direction from x to x', where there is one; otherwise as they are."""
+        return self.geometry.oriented(self.values) if self.geometry else self.values
+
+
+def join(batches: Sequence[Batch]) -> Batch:
+    """One batch of several, in their order."""
+    return Batch(
+        np.concatenate([batch.values for batch in batches]),
+        np.concatenate([batch.keys for batch in batches]),
+        np.concatenate([batch.labels for batch in batches]),
+        batches[0].geometry,
+        dict(item for batch in batches for item in batch.names.items()),
+    )
+
+
+class Encoded(NamedTuple):
+    """Outputs before they get their labels."""
+
+    values: NDArray[np.float64]
+    keys: NDArray[np.uint64]
+    names: dict[int, str]
+
+    def rows(self, index: NDArray[np.intp]) -> Encoded:
+        """Some of the outputs."""
+        return Encoded(self.values[index], self.keys[index], self.names)
+
+
+def encode(outputs: Any) -> Encoded:
+    """Split n outputs into numbers and keys; -0.0 equals 0.0 and all NaN are equal.
+
+    What is no number is a symbol, told apart by its repr; its number is its length, if it has one.
+    """
+    array = outputs if isinstance(outputs, np.ndarray) else _as_array(outputs)
+    if array.dtype.kind in "biuf":
+        values = np.ascontiguousarray(array.reshape(len(array), -1), dtype=np.float64)
+        return Encoded(values, _row_keys(values), {})
+    items = list(array)
+    texts = [repr(item) for item in items]
+    names = {_key_of(text): text for text in dict.fromkeys(texts)}
+    by_text = {text: key for key, text in names.items()}
+    keys = np.array([by_text[text] for text in texts], dtype=np.uint64)
+    return Encoded(np.array([[_number_of(item)] for item in items]).reshape(-1, 1), keys, names)
+
+
+def labelled(low: Encoded | None, high: Encoded | None, labels: NDArray[np.bool_], pair: Any) -> Batch:
+    """Outputs on x and on x' in the order of their labels; narrower rows are padded with NaN."""
+    parts = [(side, part) for side, part in ((~labels, low), (labels, high)) if part is not None]
+    columns = max(part.values.shape[1] for _, part in parts)
+    values = np.full((labels.size, columns), np.nan)
+    keys = np.zeros(labels.size, dtype=np.uint64)
+    names: dict[int, str] = {}
+    for side, part in parts:
+        values[side, : part.values.shape[1]] = part.values
+        keys[side] = part.keys
+        names |= part.names
+    return Batch(values, keys, labels, Geometry.of(pair.x, pair.x_prime, columns), names)
+
+
+def _as_array(outputs: Any) -> NDArray[Any]:
+    try:
+        array = np.asarray(outputs)
+        if array.dtype.kind in "biuf":
+            return array
+    except (TypeError, ValueError, OverflowError):
+        pass
+    array = np.empty(len(outputs), dtype=object)
+    array[:] = outputs if not isinstance(outputs, np.ndarray) else list(outputs)
+    return array
+
+
+def _row_keys(values: NDArray[np.float64]) -> NDArray[np.uint64]:
+    bits = (values + 0.0).view(np.uint64)  # + 0.0 turns -0.0 into 0.0
+    bits = np.where(np.isnan(values), _NAN_BITS, bits)
+    keys = np.zeros(len(values), dtype=np.uint64)
+    for column in bits.T:
+        keys = (keys ^ column) * _MULTIPLIER
+        keys ^= keys >> np.uint64(29)
+    return keys
+
+
+def _key_of(text: str) -> int:
+    # Python's own hash of a string differs from process to process.
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def _number_of(item: object) -> float:
+    if isinstance(item, (bool, int, float, np.number)):
+        return float(item) if not isinstance(item, np.complexfloating) else float("nan")
+    return float(len(item)) if hasattr(item, "__len__") else float("nan")

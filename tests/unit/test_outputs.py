@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dplitmus.neighbours import Pair
+from dplitmus.outputs import Geometry, encode, labelled
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        ["a", "b", "a"],
+        [(1, "x"), (2, "y"), (1, "x")],
+        [None, 1.5, None],
+        [frozenset({1}), frozenset({2}), frozenset({1})],
+        [[1, 2], [1], [1, 2]],
+        np.array([1.5, 2.5, 1.5]),
+        np.array([[1, 2], [3, 4], [1, 2]]),
+        np.array([True, False, True]),
+        [math.nan, 1.0, math.nan],
+        [-0.0, 1.0, 0.0],
+    ],
+)
+def test_equal_outputs_have_equal_keys_and_others_do_not(outputs: Any) -> None:
+    keys = encode(outputs).keys
+    assert keys[0] == keys[2] != keys[1]
+
+
+def test_symbols_keep_their_names_and_numbers_need_none() -> None:
+    encoded = encode(["yes", "no"])
+    assert sorted(encoded.names.values()) == ["'no'", "'yes'"]
+    assert encode(np.zeros(3)).names == {}
+    np.testing.assert_array_equal([[3.0], [2.0]], encoded.values)  # lengths
+
+
+def test_keys_do_not_depend_on_the_process() -> None:
+    """Python salts the hash of strings; a key must be the same in every worker."""
+    assert int(encode(["yes"]).keys[0]) == 8887684835468001680
+
+
+def test_rows_are_put_in_the_order_of_their_labels() -> None:
+    labels = np.array([True, False, True])
+    pair = Pair(0.0, 1.0, "")
+    batch = labelled(encode(np.array([5.0])), encode(np.array([6.0, 7.0])), labels, pair)
+    np.testing.assert_array_equal([6.0, 5.0, 7.0], batch.values[:, 0])
+    wide = labelled(encode(np.zeros((1, 1))), encode(np.ones((2, 3))), labels, pair)
+    assert wide.values.shape == (3, 3)
+    assert np.isnan(wide.values[1, 1:]).all()
+
+
+def test_orientation_centres_between_the_inputs_and_drops_what_does_not_differ() -> None:
+    geometry = Geometry.of([0.0, 5.0, 2.0], [1.0, 5.0, 0.0], 3)
+    assert geometry is not None
+    assert not geometry.trivial
+    np.testing.assert_array_equal([[0.5, 1.0]], geometry.oriented(np.array([[1.0, 9.0, 0.0]])))
+
+
+@pytest.mark.parametrize(
+    ("value", "flags"), [(-1.0, 0b1), (0.0, 0b10), (0.5, 0b100), (2.0, 0b1000), (3.0, 0b10000), (math.nan, 0)]
+)
+def test_regions_tell_where_an_output_lies_from_the_inputs(value: float, flags: int) -> None:
+    for x, x_prime, output in ((0.0, 2.0, value), (2.0, 0.0, 2.0 - value)):
+        geometry = Geometry.of(x, x_prime, 1)
+        assert geometry is not None
+        assert geometry.regions(np.array([[output]])).tolist() == [flags]
+
+
+@pytest.mark.parametrize(
+    ("x", "x_prime"), [("a", "b"), ([0.0], [1.0]), (0.0, math.inf), (None, 1.0), ([1.0, 2.0], [1.0, 2.0])]
+)
+def test_inputs_that_outputs_cannot_be_compared_with_have_no_geometry(x: Any, x_prime: Any) -> None:
+    assert Geometry.of(x, x_prime, 2) is None
