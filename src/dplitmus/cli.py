@@ -227,12 +227,18 @@ def zoo() -> None:
     """List the mechanisms with a known answer."""
     from dplitmus.mechanisms.zoo import ALIASES, ZOO
 
-    click.echo(f"{'target':<20}{'true epsilon':<14}{'':<9}definition")
-    for name, entry in ZOO.items():
-        state = "broken" if entry.broken else "correct"
-        click.echo(f"zoo:{name:<16}{entry.truth:<14}{state:<9}{entry.summary}")
+    click.echo(f"{'target':<27}{'true epsilon':<13}definition")
+    for broken, heading in (
+        (False, "Correct: at most what is claimed"),
+        (True, "Broken: more than is claimed"),
+    ):
+        click.echo(f"\n{heading} (epsilon, where nothing else is said)")
+        for name, entry in ZOO.items():
+            if entry.broken is broken:
+                click.echo(f"zoo:{name:<23}{entry.truth:<13}{entry.summary}")
+    click.echo("\nOther names")
     for alias, name in ALIASES.items():
-        click.echo(f"zoo:{alias:<16}the same as zoo:{name}")
+        click.echo(f"zoo:{alias:<23}the same as zoo:{name}")
 
 
 @cli.command(epilog=_examples("dplitmus explain DP101"))
