@@ -94,13 +94,13 @@ def cli() -> None:
     ),
 )
 @click.argument("target")
-@click.option("--epsilon", type=float, required=True, help="The claimed epsilon.")
-@click.option("--delta", type=float, default=0.0, show_default=True, help="The claimed delta.")
+@click.option("--epsilon", type=float, help="The claimed epsilon; zoo mechanisms have a default.")
+@click.option("--delta", type=float, help="The claimed delta. [default: 0]")
 @click.option(
     "--pair", "pairs", nargs=2, multiple=True, metavar="X X'", help="Two neighbours as JSON; may be repeated."
 )
 @click.option("--relation", help="Without --pair: patterns where 'one' or 'all' coordinates differ.")
-@click.option("--dimension", type=Count(), default=1, show_default=True, help="Numbers per pattern.")
+@click.option("--dimension", type=Count(), help="Numbers per pattern. [default: 1]")
 @click.option("--samples", type=Count(), default=1_000_000, show_default=True, help="Draws in all, at most.")
 @click.option("--seconds", type=float, help="Stop after so many seconds.")
 @click.option("--call-timeout", type=float, help="Seconds that one call of the mechanism may take.")
@@ -113,11 +113,11 @@ def cli() -> None:
 @click.option("--json", "json_file", help="Also write the result to this file.")
 def audit(
     target: str,
-    epsilon: float,
-    delta: float,
+    epsilon: float | None,
+    delta: float | None,
     pairs: tuple[tuple[str, str], ...],
     relation: str | None,
-    dimension: int,
+    dimension: int | None,
     samples: int,
     seconds: float | None,
     call_timeout: float | None,
@@ -130,7 +130,8 @@ def audit(
     """Search for a counterexample to (epsilon, delta)-differential privacy.
 
     TARGET is zoo:NAME (see 'dplitmus zoo'), package.module:function or path/file.py:function; the function
-    takes (x, n, rng) and returns n outputs on x. Without --pair and --relation the pair is 0 and 1.
+    takes (x, n, rng) and returns n outputs on x. Without --pair and --relation the pair is 0 and 1; a zoo
+    mechanism has its own.
 
     Exit status: 0 nothing found, 1 violated, 2 bad input, 3 the mechanism failed.
     """
@@ -138,23 +139,29 @@ def audit(
     from dplitmus import store
     from dplitmus import target as targets
     from dplitmus.claim import Claim
+    from dplitmus.neighbours import patterns
     from dplitmus.report import json, text
-    from dplitmus.samples import checked_dimension, checked_samples
+    from dplitmus.samples import checked_samples
     from dplitmus.verdict import Verdict
 
-    Claim(epsilon=epsilon, delta=delta)
-    checked_dimension(dimension)
     checked_samples(samples)
-    neighbours = _neighbours(pairs, relation, dimension)
+    given = _pairs_from_json(pairs)
+    if target.startswith("zoo:"):
+        size = _length(given[0][0]) if given else dimension
+        setting = targets.zoo_setting(target, epsilon=epsilon, dimension=size)
+    else:
+        if epsilon is None:
+            raise click.UsageError("Missing option '--epsilon'.")
+        mechanism = targets.load(target, epsilon=epsilon, dimension=1)
+        setting = targets.Setting(mechanism, epsilon, 0.0, [(0.0, 1.0)], target)
+    claim = Claim(epsilon=setting.epsilon, delta=setting.delta if delta is None else delta)
+    neighbours = given or (patterns(relation, dimension or 1) if relation else setting.neighbours)
     file = store.prepare_file(json_file) if json_file else None
-    first = neighbours[0][0]
-    size = len(first) if isinstance(first, list) else dimension
-    mechanism = targets.load(target, epsilon=epsilon, dimension=size)
     with _progress(samples, "draws") as progress:
         result = dplitmus.audit(
-            mechanism,
-            epsilon=epsilon,
-            delta=delta,
+            setting.mechanism,
+            epsilon=claim.epsilon,
+            delta=claim.delta,
             neighbours=neighbours,
             samples=samples,
             seconds=seconds,
@@ -164,7 +171,7 @@ def audit(
             level=level,
             stop=stop,
             progress=progress,
-            target=target,
+            target=setting.target,
         )
     finding = json.dumps(json.audit(result, version=__version__))
     found = result.verdict is Verdict.VIOLATED
@@ -176,14 +183,9 @@ def audit(
     return FOUND if found else 0
 
 
-def _neighbours(pairs: tuple[tuple[str, str], ...], relation: str | None, dimension: int) -> list[Any]:
-    """Pairs from JSON, or the patterns of a relation, or 0 against 1."""
+def _pairs_from_json(pairs: tuple[tuple[str, str], ...]) -> list[Any]:
     import json
 
-    if relation is not None:
-        from dplitmus.neighbours import patterns
-
-        return list(patterns(relation, dimension))
     found = []
     for pair in pairs:
         members = []
@@ -195,7 +197,11 @@ def _neighbours(pairs: tuple[tuple[str, str], ...], relation: str | None, dimens
                     "pair", text, "be JSON", help="""numbers, lists or "text": --pair '[0,0]' '[1,1]'"""
                 ) from None
         found.append(tuple(members))
-    return found or [(0.0, 1.0)]
+    return found
+
+
+def _length(member: Any) -> int:
+    return len(member) if isinstance(member, list) and member else 1
 
 
 def _finding_file(mechanism: str, finding: str) -> Path:
@@ -384,17 +390,69 @@ def _exact_losses(out: str | None) -> None:
         _say(f"\nWritten to {path}")
 
 
-@cli.command(epilog=_examples("dplitmus zoo", "dplitmus sanity-check zoo:adept --epsilon 1 --dimension 8"))
-def zoo() -> None:
-    """List the mechanisms with a known answer."""
+@cli.command(epilog=_examples("dplitmus zoo", "dplitmus zoo --run --samples 100000 --seed 1"))
+@click.option("--run", "run_all", is_flag=True, help="Audit them all.")
+@click.option("--samples", type=Count(), default=1_000_000, show_default=True, help="Draws on each, at most.")
+@click.option("--alpha", type=float, default=1e-6, show_default=True, help="False-alarm probability of each.")
+@click.option("--seed", type=Count(), default=1, show_default=True, help="Same seed, same results.")
+def zoo(run_all: bool, samples: int, alpha: float, seed: int) -> int:
+    """List the mechanisms with a known answer, or audit them all.
+
+    With --run the exit status is 1 if a correct one was accused, and 0 otherwise.
+    """
     from dplitmus.mechanisms.zoo import ALIASES, ZOO
 
-    _say(f"{'target':<20}{'true epsilon':<14}{'':<9}definition")
-    for name, entry in ZOO.items():
-        state = "broken" if entry.broken else "correct"
-        _say(f"zoo:{name:<16}{entry.truth:<14}{state:<9}{entry.summary}")
+    if run_all:
+        return _run_zoo(samples, alpha, seed)
+    _say(f"{'target':<27}{'true epsilon':<13}definition")
+    for broken, heading in (
+        (False, "Correct: at most what is claimed"),
+        (True, "Broken: more than is claimed"),
+    ):
+        _say(f"\n{heading} (epsilon, where nothing else is said)")
+        for name, entry in ZOO.items():
+            if entry.broken is broken:
+                _say(f"zoo:{name:<23}{entry.truth:<13}{entry.summary}")
+    _say("\nOther names")
     for alias, name in ALIASES.items():
-        _say(f"zoo:{alias:<16}the same as zoo:{name}")
+        _say(f"zoo:{alias:<23}the same as zoo:{name}")
+    return 0
+
+
+def _run_zoo(samples: int, alpha: float, seed: int) -> int:
+    """Audit every mechanism of the zoo, a line each as it ends, and a summary."""
+    import dplitmus
+    from dplitmus.mechanisms.zoo import ZOO
+    from dplitmus.report.text import at_least, number
+    from dplitmus.target import zoo_setting
+    from dplitmus.verdict import Verdict
+
+    _say(f"{'mechanism':<24}{'claimed':>9}{'certified':>10}{'true':>10}{'draws':>11}  verdict")
+    found: list[str] = []
+    missed: list[str] = []
+    accused: list[str] = []
+    for name, entry in ZOO.items():
+        setting = zoo_setting(f"zoo:{name}", epsilon=None, dimension=None)
+        result = dplitmus.audit(
+            setting.mechanism,
+            epsilon=setting.epsilon,
+            delta=setting.delta,
+            neighbours=setting.neighbours,
+            samples=samples,
+            alpha=alpha,
+            seed=seed,
+        )
+        violated = result.verdict is Verdict.VIOLATED
+        (accused if violated and not entry.broken else found if violated else missed).append(name)
+        truth = number(entry.true_epsilon(entry.epsilon, entry.dimension))
+        _say(
+            f"{name:<24}{setting.epsilon:>9.4g}{at_least(result.epsilon_lower):>10}{truth:>10}"
+            f"{result.samples:>11,}  {result.verdict.value}"
+        )
+    silent = [name for name in missed if ZOO[name].broken]
+    _say(f"\nBroken and found: {len(found)}. Broken and not found: {', '.join(silent) or 'none'}.")
+    _say(f"Correct and accused: {', '.join(accused) or 'none'} (expected: {len(ZOO) * alpha:.2g}).")
+    return FOUND if accused else 0
 
 
 @cli.command(epilog=_examples("dplitmus explain DP101"))

@@ -8,28 +8,56 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from dplitmus.errors import InputError, did_you_mean, in_words, one_line
 from dplitmus.mechanisms import zoo
 from dplitmus.mechanisms.base import as_callee
+from dplitmus.neighbours import patterns
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from dplitmus.mechanisms.base import Mechanism
 
+_BUILT = re.compile(r"zoo:(?P<name>[\w-]+)\((?P<epsilon>[0-9.eE+-]+),(?P<dimension>[0-9]{1,8})\)")
 _FORMS = "a TARGET is zoo:NAME, package.module:function or path/file.py:function"
+
+
+class Setting(NamedTuple):
+    """What an audit of a target needs: the mechanism, its claim, its inputs, and its name for next time."""
+
+    mechanism: Mechanism
+    epsilon: float
+    delta: float
+    neighbours: list[Any]
+    target: str
+
+
+def zoo_setting(target: str, *, epsilon: float | None, dimension: int | None) -> Setting:
+    """A zoo mechanism with its own claim and inputs; `zoo:NAME(EPSILON,DIMENSION)` says all in one word."""
+    match = _BUILT.fullmatch(target)
+    name = match["name"] if match else target.removeprefix("zoo:")
+    entry = zoo.find(name)
+    if match:
+        epsilon, dimension = float(match["epsilon"]), int(match["dimension"])
+    epsilon = entry.epsilon if epsilon is None else epsilon
+    dimension = entry.dimension if dimension is None else dimension
+    claimed, delta = entry.claim(epsilon, dimension)
+    pairs: list[Any] = list(entry.pairs) if entry.pairs else list(patterns(entry.relation, dimension))
+    built = f"zoo:{entry.name}({epsilon!r},{dimension})"
+    return Setting(entry.build(epsilon, dimension), claimed, delta, pairs, built)
 
 
 def load(target: str, *, epsilon: float, dimension: int) -> Mechanism:
     """Return the mechanism that `target` names; a zoo mechanism is built for the claim."""
+    if target.startswith("zoo:"):
+        return zoo_setting(target, epsilon=epsilon, dimension=dimension).mechanism
     # The last colon separates: a Windows path has one of its own.
     place, _, name = target.rpartition(":")
-    if place == "zoo":
-        return zoo.find(name).build(epsilon, dimension)
     if not place or not name:
         known = [f"zoo:{known}" for known in (*zoo.ZOO, *zoo.ALIASES)]
         hint = "" if target.endswith(".py") else did_you_mean(f"zoo:{target}", known)

@@ -144,27 +144,6 @@ def test_adept_ignores_the_dimension() -> None:
     assert zoo.find("adept").build(0.5, 128) == adept(epsilon=0.5)
 
 
-@pytest.mark.parametrize("name", [*zoo.ZOO, *zoo.ALIASES])
-def test_every_zoo_mechanism_is_batched(name: str) -> None:
-    entry = zoo.find(name)
-    mechanism = entry.build(1.0, 3)
-    assert as_callee(mechanism).name == (entry.name.split("-")[0] if "laplace" in name else entry.name)
-    assert np.asarray(mechanism(np.zeros(3), 7, rng())).shape == (7, 3)
-
-
-def test_truths_of_the_zoo() -> None:
-    truths = {name: entry.true_epsilon(0.5, 8) for name, entry in zoo.ZOO.items()}
-    assert {name for name, entry in zoo.ZOO.items() if entry.broken} == {
-        name for name, truth in truths.items() if truth > 0.5
-    }
-    assert truths["adept"] == 4.0
-
-
-def test_an_unknown_name_suggests_the_closest() -> None:
-    with pytest.raises(InputError, match=r"error\[DP204\].*'zoo:laplce'\n.*did you mean 'zoo:laplace'\?"):
-        zoo.find("laplce")
-
-
 def test_each_lifts_functions_of_one_input() -> None:
     np.testing.assert_array_equal([3, 3], dplitmus.each(lambda x: x + 1)(2, 2))  # type: ignore[call-arg]
     assert len(dplitmus.each(lambda x, rng: x + rng.random())(2, 4, rng())) == 4

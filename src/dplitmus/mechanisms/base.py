@@ -80,6 +80,11 @@ def as_callee(mechanism: object) -> Callee:
     )
 
 
+def as_vector(x: Any) -> FloatArray:
+    """Return an input as a vector of numbers; a single number is a vector of one."""
+    return np.atleast_1d(np.asarray(x, dtype=float))
+
+
 def each(function: Callable[..., Any]) -> Mechanism:
     """Lift a function of one input, `f(x)` or `f(x, rng)`, to a mechanism that returns n outputs.
 

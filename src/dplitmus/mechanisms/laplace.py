@@ -89,6 +89,13 @@ SAMPLERS: Mapping[str, Callable[[np.random.Generator, Shape], FloatArray]] = Map
 )
 
 
+def laplace_noise(rng: np.random.Generator, shape: Shape, scale: float) -> FloatArray:
+    """Independent Laplace noise of that scale, by the default sampler."""
+    noise = SAMPLERS["eq4"](rng, shape)
+    noise *= scale
+    return noise
+
+
 def identity(x: ArrayLike) -> ArrayLike:
     """Return the data itself: the query of local privacy and of the paper's sanity check."""
     return x
