@@ -10,7 +10,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_all_cells_at_ten_million_samples_are_within_five_standard_errors() -> None:
-    """False failure below 2e-4 over seeds (252 dependent cells); the seed is fixed."""
+    """The stated goal is five standard errors (false failure 1.5e-4 over seeds; the seed is fixed)."""
     checks = grid.run(10_000_000, seed=11)
     worst = max(checks, key=lambda check: abs(check.z or 0.0))
     assert abs(worst.z or 0.0) < 5, worst

@@ -45,16 +45,18 @@ def part_of(path: Path) -> str:
     return relative.parts[0] if len(relative.parts) > 1 else relative.stem
 
 
-def imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
+def imports(path: Path, *, top_level: bool = False) -> Iterator[str]:
+    tree = ast.parse(path.read_text())
+    for node in tree.body if top_level else ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative imports would hide from this test"
+            assert node.module
             if node.module == "dplitmus":
                 yield from (f"dplitmus.{alias.name}" for alias in node.names)
             else:
                 yield node.module
-    # No relative imports: `node.module` is always absolute, which ruff enforces (TID252).
 
 
 def first_part(module: str) -> str:
@@ -80,6 +82,15 @@ def test_third_parties_stay_where_they_belong(path: Path) -> None:
         top = module.split(".")[0]
         assert here in THIRD_PARTIES.get(top, {here}), f"{here} must not import {top}"
         assert not module.startswith("scipy.stats"), "scipy.stats is slow to import"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_exceptions_and_optional_packages_are_imported_inside_functions(path: Path) -> None:
+    here = part_of(path)
+    for module in imports(path, top_level=True):
+        assert not module.startswith("matplotlib")
+        if module.startswith("dplitmus"):
+            assert (here, first_part(module)) not in EXCEPTIONS
 
 
 def test_every_part_has_its_layer() -> None:

@@ -5,6 +5,7 @@ The paper repeats ADePT, n = 2, epsilon = 0.1, a hundred times: mean 0.195, stan
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,14 +32,19 @@ class Footnote:
     exact: float
 
     @property
+    def infinite(self) -> int:
+        """How many estimates are infinite: so few samples that a guess was never wrong."""
+        return sum(math.isinf(estimate) for estimate in self.estimates)
+
+    @property
     def mean(self) -> float:
         """Mean of the estimates."""
-        return float(np.mean(self.estimates))
+        return float(np.mean(self.estimates)) if not self.infinite else math.inf
 
     @property
     def standard_deviation(self) -> float:
         """Standard deviation of the estimates."""
-        return float(np.std(self.estimates, ddof=1))
+        return float(np.std(self.estimates, ddof=1)) if not self.infinite else math.nan
 
 
 def total_draws(samples: int) -> int:

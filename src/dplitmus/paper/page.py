@@ -122,7 +122,8 @@ def index_html(run: Reproduction) -> str:
             html.heading("The numbers of Figure 2"),
             html.paragraph(
                 "Each cell: the estimated loss, below it the exact one and the certified lower bound "
-                f"(wrong with probability at most {ALPHA:g} per cell). Bold: certified above epsilon. "
+                f"(wrong with probability at most {ALPHA:g} per cell, and at most "
+                f"{ALPHA * len(run.checks):.2g} anywhere on this page). Bold: certified above epsilon. "
                 "For one dimension and input all epsilons and all mechanisms with the same noise "
                 "share one draw (common random numbers): each cell is right by itself, neighbouring "
                 "cells err together."
@@ -137,6 +138,7 @@ def index_html(run: Reproduction) -> str:
                 for part in (
                     html.paragraph(f"{demonstration.title}. {demonstration.statement}"),
                     html.bullets(demonstration.evidence),
+                    html.paragraph(f"Evidence agrees with the theorem: {demonstration.agrees}."),
                 )
             ),
             html.heading("Again"),
@@ -147,6 +149,11 @@ def index_html(run: Reproduction) -> str:
 
 def footnote_sentence(footnote: Footnote) -> str:
     """The footnote's numbers beside the paper's."""
+    if footnote.infinite:
+        return (
+            f"ADePT, n = 2, epsilon = 0.1: with {footnote.samples:,} samples {footnote.infinite} of "
+            f"{len(footnote.estimates)} estimates are infinite (a guess was never wrong): too few samples."
+        )
     return (
         f"ADePT, n = 2, epsilon = 0.1, {len(footnote.estimates)} repetitions of "
         f"{footnote.samples:,} samples: mean {footnote.mean:.5f}, standard deviation "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from dplitmus.paper.grid import DIMENSIONS, EPSILONS, MECHANISMS
+from dplitmus.paper.grid import ALPHA, DIMENSIONS, EPSILONS, MECHANISMS
 from dplitmus.paper.page import footnote_sentence
 from dplitmus.report.text import WIDTH, number
 
@@ -39,17 +39,11 @@ def theorems(demonstrations: Iterable[Demonstration]) -> str:
     """Statement, evidence and agreement of each theorem."""
     blocks = []
     for demonstration in demonstrations:
-        lines = [f"{demonstration.title}. {demonstration.statement}"]
+        statement = f"{demonstration.title}. {demonstration.statement}"
+        lines = textwrap.wrap(statement, WIDTH, subsequent_indent="    ")
         for evidence in demonstration.evidence:
-            inside = evidence.startswith(" ")
-            lines += textwrap.wrap(
-                evidence.strip(),
-                WIDTH,
-                initial_indent="      " if inside else "    - ",
-                subsequent_indent="      ",
-            )
-        agrees = "yes" if demonstration.holds else "NO"
-        lines.append(f"    evidence agrees with the theorem: {agrees}")
+            lines += textwrap.wrap(evidence, WIDTH, initial_indent="    - ", subsequent_indent="      ")
+        lines.append(f"    evidence agrees with the theorem: {demonstration.agrees}")
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
 
@@ -61,7 +55,8 @@ def reproduction(run: Reproduction) -> str:
     sentences = [
         f"{len(run.checks)} cells, {run.samples:,} samples on each input. Largest distance of an "
         f"estimate from its exact value: {run.worst_z:.1f} standard errors.",
-        f"Certified above epsilon in some cell: {', '.join(sorted(violated)) or 'none'}.",
+        f"Certified above epsilon in some cell: {', '.join(sorted(violated)) or 'none'}. The probability "
+        f"that any of the {len(run.checks)} certificates is wrong is at most {ALPHA * len(run.checks):.2g}.",
         f"Footnote 7: {footnote_sentence(run.footnote)}",
     ]
     return "\n\n".join(

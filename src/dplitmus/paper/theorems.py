@@ -43,6 +43,11 @@ class Demonstration:
     evidence: tuple[str, ...]
     holds: bool
 
+    @property
+    def agrees(self) -> str:
+        """Whether it holds, in a word."""
+        return "yes" if self.holds else "NO"
+
 
 def demonstrate(seed: int) -> Iterator[Demonstration]:
     """All three, in the order of the paper."""
@@ -89,12 +94,11 @@ def theorem_3_2(rng: np.random.Generator) -> Demonstration:
         near = [int(np.count_nonzero(np.abs(mechanism(x, SAMPLES, rng) - 0.1) <= 0.05)) for x in (0.0, 1.0)]
         bound = log_ratio_lower(near[0], SAMPLES, near[1], SAMPLES, ALPHA)
         holds &= near[0] > 0 and near[1] == 0 and bound.log_ratio > mechanism.epsilon
-        evidence += [
+        evidence.append(
             f"{words}, claimed epsilon 1: {near[0]:,} of {SAMPLES:,} outputs on X = 0 lie within 0.05 of "
-            f"z = 0.1, and {near[1]} on X' = 1",
-            f"    so Pr >= {bound.p_lower:.4g} on X, <= {bound.q_upper:.3g} on X': epsilon >= "
-            f"{bound.log_ratio:.2f}, wrong with probability <= {ALPHA:g}",
-        ]
+            f"z = 0.1, and {near[1]} on X' = 1; so Pr >= {bound.p_lower:.4g} on X, <= {bound.q_upper:.3g} on "
+            f"X': epsilon >= {bound.log_ratio:.2f}, wrong with probability <= {ALPHA:g}"
+        )
     return Demonstration(
         title="Theorem 3.2",
         statement="DPText based on (8) and (9) fails to guarantee differential privacy.",
