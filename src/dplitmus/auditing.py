@@ -98,15 +98,18 @@ class Task:
     seed: int
     key: tuple[int, ...]
     panel: Panel | None
-    stock: Stock | None = None
-    first: int = 0  # row of the stock
+    like: Batch | None  # earlier outputs: all chunks of a pair have their columns
+    stock: Stock | None
+    first: int  # row of the stock
 
     def draw(self) -> Batch:
         """Draw the chunk from its own random stream."""
         rng = stream(self.seed, *self.key)
         if self.stock is not None:
-            return self.stock.labelled(self.first, self.size, rng)
-        return draw_labelled(self.callee, self.pair, self.size, rng)
+            batch = self.stock.labelled(self.first, self.size, rng)
+        else:
+            batch = draw_labelled(self.callee, self.pair, self.size, rng)
+        return batch if self.like is None else batch.like(self.like)
 
 
 @dataclass(frozen=True)
@@ -200,12 +203,17 @@ class Search:
             panel.past = []
             panel.experts = copy.deepcopy(panel.experts)
         key = (_PHASE_SEARCH, arm.number, arm.chunks)
-        task = Task(self.callee, arm.pair, size, self.seed, key, panel, arm.stock, arm.dispatched)
+        task = self.task(arm, size, key, panel, arm.dispatched)
         arm.dispatched += size
         arm.chunks += 1
         self.dispatched += size
         self.chunks += 1
         return task
+
+    def task(self, arm: Arm, size: int, key: tuple[int, ...], panel: Panel | None, first: int) -> Task:
+        """A chunk of an arm: `first` is its row in the arm's stock, if there is one."""
+        like = arm.sample[-1].rows(slice(0, 1)) if arm.sample else None
+        return Task(self.callee, arm.pair, size, self.seed, key, panel, like, arm.stock, first)
 
     def _merge(self, arm: Arm, outcome: Outcome) -> None:
         arm.tally.add(outcome.counts)
@@ -417,7 +425,7 @@ def _counterexample(search: Search, reserve: int) -> Counterexample | None:
     for chunk, size in enumerate(plan(draws, dimension=max(1, columns))):
         key = (_PHASE_CONFIRM, arm.number, chunk)
         first = arm.dispatched + done
-        batch = Task(search.callee, arm.pair, size, search.seed, key, None, arm.stock, first).draw()
+        batch = search.task(arm, size, key, None, first).draw()
         happens = rule.happens(batch)
         guesses += int(happens.sum())
         correct += int((batch.labels[happens] == rule.label).sum())

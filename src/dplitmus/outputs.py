@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dplitmus.errors import in_words, one_line
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -83,6 +85,16 @@ class Batch:
         """Some of the outputs."""
         return Batch(self.values[index], self.keys[index], self.labels[index], self.geometry, self.names)
 
+    def like(self, other: Batch) -> Batch:
+        """The same outputs in the columns and the geometry of another batch: cut, or padded with NaN."""
+        columns = other.values.shape[1]
+        if self.values.shape[1] == columns:
+            return self
+        values = np.full((len(self), columns), np.nan)
+        kept = min(columns, self.values.shape[1])
+        values[:, :kept] = self.values[:, :kept]
+        return Batch(values, self.keys, self.labels, other.geometry, self.names)
+
     def oriented(self) -> NDArray[np.float64]:
         """Values in the direction from x to x', where there is one; otherwise as they are."""
         return self.geometry.oriented(self.values) if self.geometry else self.values
@@ -121,10 +133,10 @@ def encode(outputs: Any) -> Encoded:
         values = np.ascontiguousarray(array.reshape(len(array), -1), dtype=np.float64)
         return Encoded(values, _row_keys(values), {})
     items = list(array)
-    texts = [repr(item) for item in items]
-    names = {_key_of(text): text for text in dict.fromkeys(texts)}
-    by_text = {text: key for key, text in names.items()}
+    texts = [one_line(in_words(repr, item), 200) for item in items]
+    by_text = {text: _key_of(item, text) for text, item in zip(texts, items, strict=True)}
     keys = np.array([by_text[text] for text in texts], dtype=np.uint64)
+    names = {key: text for text, key in by_text.items()}
     return Encoded(np.array([[_number_of(item)] for item in items]).reshape(-1, 1), keys, names)
 
 
@@ -164,7 +176,11 @@ def _row_keys(values: NDArray[np.float64]) -> NDArray[np.uint64]:
     return keys
 
 
-def _key_of(text: str) -> int:
+def _key_of(item: object, text: str) -> int:
+    # Numbers have the key that they have in an array: other outputs of the same call may be no numbers.
+    numbers = _as_array([item])
+    if numbers.dtype.kind in "biuf":
+        return int(_row_keys(np.asarray(numbers, dtype=float).reshape(1, -1))[0])
     # Python's own hash of a string differs from process to process.
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 

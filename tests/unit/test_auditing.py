@@ -1,0 +1,275 @@
+"""The audit as a whole: verdicts, reproducibility, strange mechanisms, bad input."""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dplitmus
+from dplitmus import Result, auditing
+from dplitmus.errors import InputError, MechanismError
+
+PAIR = [(0.0, 1.0)]
+
+
+def laplace(scale: float) -> Any:
+    return lambda x, n, rng: x + rng.laplace(scale=scale, size=(n, *np.shape(x)))
+
+
+def copy(x: Any, n: int, rng: Any) -> Any:
+    return np.full(n, x)
+
+
+def audit(mechanism: Any, **settings: Any) -> Result:
+    return dplitmus.audit(
+        mechanism, **{"epsilon": 1.0, "neighbours": PAIR, "samples": 20_000, "seed": 1, **settings}
+    )
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "settings"),
+    [
+        (copy, {}),
+        (laplace(0.5), {}),
+        (laplace(1.0), {"neighbours": [([0.0, 0.0], [1.0, 1.0])]}),
+        (laplace(0.5), {"neighbours": [([0.0, 1.0, 5.0], [1.0, 0.0, 5.0])]}),
+        (lambda x, n, rng: x + rng.exponential(size=n), {}),
+        (lambda x, n, rng: np.where(rng.random(n) < 0.1 + 0.5 * x, np.nan, rng.random(n)), {}),
+        (lambda x, n, rng: np.where(rng.random(n) < 0.1 + 0.5 * x, np.inf, rng.random(n)), {}),
+        (lambda x, n, rng: ["yes" if c else "no" for c in rng.random(n) < 0.1 + 0.8 * x], {}),
+        (lambda x, n, rng: [None if c else {1, 2} for c in rng.random(n) < 0.1 + 0.8 * x], {}),
+        (lambda x, n, rng: [[1] * (2 if c else 3) for c in rng.random(n) < 0.1 + 0.8 * x], {}),
+        (lambda x, n, rng: [(1, "a") if c else 2.5 for c in rng.random(n) < 0.1 + 0.8 * x], {}),
+        (lambda x, n, rng: rng.random(n) < (0.9 if x == "b" else 0.1), {"neighbours": [("a", "b")]}),
+        (laplace(1.0), {"epsilon": 0.5, "delta": 1e-5}),
+        (dplitmus.each(lambda x, rng: x + rng.laplace(scale=0.2)), {"samples": 5000}),
+        (dplitmus.each(lambda x: x), {"samples": 5000}),
+    ],
+)
+def test_broken_mechanisms_are_found(mechanism: Any, settings: dict[str, Any]) -> None:
+    result = audit(mechanism, **settings)
+    assert result.verdict == "violated"
+    assert result.epsilon_lower >= settings.get("epsilon", 1.0)
+    assert result.samples <= result.budget
+    assert result.counterexample is not None
+    assert result.counterexample.p_value < 0.01
+    assert "VIOLATED" in str(result)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "settings"),
+    [
+        (laplace(1.0), {}),
+        (laplace(3.0), {"neighbours": [(np.zeros(3), np.ones(3))]}),
+        (lambda x, n, rng: rng.random(n), {}),
+        (lambda x, n, rng: np.where(rng.random(n) < 1 / (1 + math.exp(-1)), x, 1 - x), {}),
+        (lambda x, n, rng: ["a"] * n, {}),
+        (lambda x, n, rng: np.full(n, np.nan), {}),
+        (laplace(1.0), {"epsilon": 1.0, "delta": 0.01}),
+    ],
+)
+def test_correct_mechanisms_are_not_accused(mechanism: Any, settings: dict[str, Any]) -> None:
+    """A false alarm has probability at most 1e-6 each."""
+    result = audit(mechanism, **settings)
+    assert result.verdict == "not-found"
+    assert result.epsilon_lower <= 1.0
+    assert result.counterexample is None
+    words = str(result)
+    assert "Not found is not private" in words
+    assert not any(word in words for word in ("safe", "passed"))
+
+
+def test_the_bound_closes_in_on_the_truth() -> None:
+    result = audit(laplace(1.0), samples=200_000, stop="never", alpha=1e-3)
+    assert 0.94 < result.epsilon_lower < 1.0
+    assert result.samples == 180_000  # a tenth is kept for a counterexample
+
+
+class Backwards(Executor):
+    """Runs tasks late and in reverse: as unkind as an executor can be."""
+
+    def __init__(self) -> None:
+        self.tasks: list[tuple[Future[Any], Any, Any]] = []
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Only take note."""
+        future: Lazy = Lazy(self)
+        self.tasks.append((future, fn, args))
+        return future
+
+    def run_all(self) -> None:
+        """The last one first."""
+        while self.tasks:
+            future, fn, args = self.tasks.pop()
+            if not future.cancelled():
+                future.set_result(fn(*args))
+
+
+class Lazy(Future[Any]):
+    """Its result makes all waiting tasks run, the last one first."""
+
+    def __init__(self, executor: Backwards) -> None:
+        super().__init__()
+        self.executor = executor
+
+    def result(self, timeout: float | None = None) -> Any:
+        """Wait by working."""
+        self.executor.run_all()
+        return super().result(timeout)
+
+
+@pytest.mark.parametrize("stop", ["never", "violated"])
+def test_the_result_is_the_same_on_every_executor(stop: str) -> None:
+    """Serial, four threads, and tasks that run late and in reverse."""
+    settings = {"samples": 14_000, "stop": stop, "neighbours": [(0.0, 1.0), (3.0, 2.0)]}
+    alone = audit(laplace(0.9), **settings)
+    with ThreadPoolExecutor(4) as pool:
+        assert alone == audit(laplace(0.9), executor=pool, **settings)
+    assert alone == audit(laplace(0.9), executor=Backwards(), **settings)
+    assert alone != audit(laplace(0.9), seed=2, **settings)
+
+
+def test_a_panel_in_flight_is_not_changed_by_later_learning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What judges a chunk was learned before the chunk was drawn, with chunks in flight too."""
+    seen: list[tuple[Any, float]] = []
+    judge = auditing.judge_chunk
+
+    def spy(task: auditing.Task) -> auditing.Outcome:
+        if task.panel is not None and task.panel.frozen:
+            seen.append((task.panel, float(task.panel.log_weights[0]), task.panel.draws))  # type: ignore[arg-type]
+        return judge(task)
+
+    monkeypatch.setattr(auditing, "judge_chunk", spy)
+    audit(laplace(1.0), samples=20_000, stop="never")
+    assert len(seen) > 5
+    for panel, weight, draws in seen:  # type: ignore[misc]
+        assert (float(panel.log_weights[0]), panel.draws) == (weight, draws)
+
+
+def test_the_bandit_spends_its_draws_on_the_pair_that_shows_the_bug() -> None:
+    def only_there(x: float, n: int, rng: np.random.Generator) -> Any:
+        return x + rng.laplace(scale=0.4 if x >= 5 else 50.0, size=n)
+
+    pairs = [*((float(k), float(k + 1)) for k in range(4)), (7.0, 8.0)]
+    result = audit(only_there, neighbours=pairs, samples=100_000)
+    assert result.verdict == "violated"
+    spent = {pair.name: pair.draws for pair in result.pairs}
+    assert max(spent, key=lambda name: spent[name]) == "7. against 8."
+
+
+def test_a_fixed_seed_inside_is_told_and_does_not_make_a_false_alarm() -> None:
+    def seeded(x: float, n: int, rng: Any) -> Any:
+        return x + np.random.default_rng(7).laplace(size=n)
+
+    result = audit(seeded)
+    assert result.verdict == "not-found"
+    assert "DP305" in [note.code for note in result.notes]
+
+
+def test_missing_noise_is_told() -> None:
+    assert "DP304" in [note.code for note in audit(copy).notes]
+
+
+def test_a_black_box_is_audited_and_said_not_to_be_replayable() -> None:
+    own = np.random.default_rng(3)
+    for mechanism in (
+        lambda x, n: x + own.laplace(scale=0.3, size=n),
+        lambda x, n, rng: x + own.laplace(scale=0.3, size=n),
+    ):
+        result = audit(mechanism)
+        assert result.verdict == "violated"
+        assert not result.replayable
+        assert "DP303" in [note.code for note in result.notes]
+
+
+def test_an_interrupt_keeps_what_was_learned() -> None:
+    calls = 0
+
+    def interrupted(x: float, n: int, rng: np.random.Generator) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls > 60:
+            raise KeyboardInterrupt
+        return x + rng.laplace(size=n)
+
+    result = audit(interrupted)
+    assert not result.finished
+    assert result.samples > 20
+    assert "Unfinished" in str(result)
+
+
+def test_a_time_limit_ends_the_run() -> None:
+    assert audit(laplace(1.0), samples=10**9, seconds=0.05).samples < 10**6
+
+
+def test_a_call_that_hangs_is_a_failure_of_the_mechanism() -> None:
+    import threading
+
+    gate = threading.Event()
+    with pytest.raises(MechanismError, match=r"error\[DP406\]"):
+        audit(lambda x, n, rng: gate.wait(30), call_timeout=0.05)
+    gate.set()
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "code"),
+    [
+        (lambda x, n, rng: 1 / 0, "DP401"),
+        (lambda x, n, rng: (_ for _ in ()).throw(SystemExit(0)), "DP401"),
+        (lambda x, n, rng: np.zeros(n + 1), "DP402"),
+        (lambda x, n, rng: 3.0, "DP402"),
+        (lambda x, n, rng: {1: 2}, "DP402"),
+        (lambda x, n, rng: "abc", "DP402"),
+    ],
+)
+def test_a_failing_mechanism_is_told_with_its_code(mechanism: Any, code: str) -> None:
+    with pytest.raises(MechanismError) as caught:
+        audit(mechanism)
+    assert caught.value.code == code
+
+
+def test_a_mechanism_that_changes_its_input_is_refused() -> None:
+    def in_place(x: Any, n: int, rng: np.random.Generator) -> Any:
+        x += 1
+        return np.tile(x, (n, 1))
+
+    with pytest.raises(MechanismError, match="DP404"):
+        audit(in_place, neighbours=[(np.zeros(2), np.ones(2))])
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"epsilon": "1"}, "epsilon='1' must be a number"),
+        ({"epsilon": 0}, "epsilon=0 must"),
+        ({"delta": 1.0}, "delta=1.0 must"),
+        ({"delta": math.nan}, "delta=nan must"),
+        ({"neighbours": []}, "must hold at least one pair"),
+        ({"neighbours": iter(())}, "must hold at least one pair"),
+        ({"neighbours": 3}, "neighbours=3 must be a list of pairs"),
+        ({"neighbours": [(1, 2, 3)]}, "must have two members"),
+        ({"neighbours": [(1.0, 1.0)]}, "must have two different members"),
+        ({"neighbours": [([1.0], [1.0, 2.0])]}, "must have members of one shape"),
+        ({"samples": 0}, "samples=0 must"),
+        ({"alpha": 0}, "alpha=0 must"),
+        ({"stop": "now"}, "stop='now' must be one of"),
+        ({"level": "bits"}, "level='bits' must be one of"),
+        ({"seconds": 0}, "seconds=0 must"),
+        ({"call_timeout": -1}, "call_timeout=-1 must"),
+    ],
+)
+def test_bad_input_is_refused_by_name(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match="DP201") as caught:
+        audit(copy, **settings)
+    assert words in str(caught.value)
+
+
+def test_outputs_may_change_their_width_from_call_to_call() -> None:
+    def ragged(x: float, n: int, rng: np.random.Generator) -> Any:
+        return np.full((n, 1 + n % 3), x)
+
+    assert audit(ragged).verdict == "violated"
