@@ -1,4 +1,4 @@
-"""How often does an audit accuse the innocent? At the exact boundary, with early stopping.
+"""How often an audit accuses the innocent, at the exact boundary, with early stopping.
 
 Every mechanism here satisfies its claim exactly, with no room to spare: the hardest case. With alpha =
 0.05 at most 5 % of the audits may refute it, whenever they stop. Prints the rate and its 97.5 %

@@ -1,0 +1,82 @@
+"""Does the wealth reach 1/alpha more often than alpha, at the exact boundary, at any time?"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import bdtrc
+
+import dplitmus
+from dplitmus import evidence
+from dplitmus.evidence import LEVELS, Tally
+
+ALPHA = 0.05
+
+
+def most_rejections(runs: int) -> int:
+    """The smallest k with P[Bin(runs, alpha) > k] <= 1e-6: more would contradict the guarantee."""
+    return next(k for k in range(runs) if bdtrc(k, runs, ALPHA) <= 1e-6)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-3, 0.05])
+@pytest.mark.parametrize("logit", [1.1, 1.8])
+def test_stopping_at_the_best_moment_does_not_help_against_a_true_claim(delta: float, logit: float) -> None:
+    """Overconfident forecasts on the mechanism that is tight for (1, delta); false failure 1e-6.
+
+    With probability delta the input is revealed (forecast at the top level, always right); otherwise
+    randomised response at epsilon 1 is forecast at `logit`. 1500 runs of 16 chunks, judged at each.
+    """
+    rng = np.random.default_rng(5)
+    runs, chunks, size = 1500, 16, 50
+    claim = np.array([1.0]), np.array([delta])
+    bets = evidence.streams(*claim, LEVELS)
+    level = int(evidence.level_of(np.array([logit]))[0])
+    u = 1 / (1 + math.exp(-1))
+    refuted = 0
+    for _ in range(runs):
+        tally = Tally()
+        revealed = rng.binomial(size, delta, size=chunks)
+        correct = rng.binomial(size - revealed, u)
+        for shown, right in zip(revealed.tolist(), correct.tolist(), strict=True):
+            counts = np.zeros((2, LEVELS.size), dtype=np.int64)
+            counts[0, -1] = shown
+            counts[:, level] = right, size - shown - right
+            tally.add(counts)
+            if evidence.log_wealth(tally, *claim, bets=bets)[0] >= -math.log(ALPHA):
+                refuted += 1
+                break
+    assert refuted <= most_rejections(runs)
+
+
+def randomised_response(x: float, n: int, rng: np.random.Generator) -> Any:
+    return np.where(rng.random(n) < 1 / (1 + math.exp(-1)), x, 1 - x)
+
+
+def laplace(x: float, n: int, rng: np.random.Generator) -> Any:
+    return x + rng.laplace(size=n)
+
+
+def refutations(mechanism: Any, runs: int, samples: int) -> int:
+    return sum(
+        dplitmus.audit(
+            mechanism, epsilon=1.0, neighbours=[(0.0, 1.0)], samples=samples, alpha=ALPHA, seed=seed
+        ).verdict
+        == "violated"
+        for seed in range(runs)
+    )
+
+
+@pytest.mark.parametrize("mechanism", [randomised_response, laplace])
+def test_whole_audits_at_the_boundary_accuse_no_more_often_than_alpha(mechanism: Any) -> None:
+    """40 audits of 200 draws at alpha = 0.05; false-failure probability 1e-6."""
+    assert refutations(mechanism, 40, 222) <= most_rejections(40)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", [randomised_response, laplace])
+def test_many_whole_audits_at_the_boundary(mechanism: Any) -> None:
+    """1000 audits of 600 draws at alpha = 0.05; false-failure probability 1e-6."""
+    assert refutations(mechanism, 1000, 667) <= most_rejections(1000)
