@@ -1,309 +1,49 @@
-"""The auditor: draws, forecasts, bets, until the claim is refuted or the budget is spent.
+"""The audit: search for a counterexample, confirm it on fresh draws, answer.
 
 Takes a mechanism, a claim and pairs of neighbouring inputs; gives a `Result`.
-
-The order of events makes the result a function of (spec, seed), and the bets valid. Chunks are
-numbered. Chunk t is drawn from its own random stream; its pair, its size and the panel that judges it
-are functions of the chunks up to t - 1 - lag(t) alone, which were merged in order, and lag depends on
-the number of draws only. So a chunk is judged by what was learned before it was drawn, however many are
-in flight, and no executor, worker count or timing can change anything. Chunks beyond the stopping time
-are dropped unseen.
 """
 
 from __future__ import annotations
 
-import copy
 import math
 import time
-from collections import deque
-from concurrent.futures import Executor, Future
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import bdtrc, betaincinv
+from scipy.special import bdtrc
 
 from dplitmus import certificate, evidence
 from dplitmus.bounds import clopper_pearson_lower
 from dplitmus.claim import Claim
 from dplitmus.errors import one_of, positive_number, probability
-from dplitmus.forecast.panel import Judgement, Panel
-from dplitmus.mechanisms.base import Callee, as_callee
-from dplitmus.neighbours import Pair, as_pairs
-from dplitmus.outputs import Batch, join
+from dplitmus.mechanisms.base import as_callee
+from dplitmus.neighbours import as_pairs
+from dplitmus.outputs import join
 from dplitmus.samples import (
     PROBE,
     Habits,
     Stock,
     checked_samples,
     checked_seed,
-    draw_labelled,
     habits,
     plan,
     stream,
     within,
 )
+from dplitmus.search import Arm, Inline, Search, detectable_epsilon
 from dplitmus.target import importable_name
 from dplitmus.verdict import Counterexample, Note, PairSummary, Result, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from concurrent.futures import Executor
 
-    from numpy.typing import NDArray
-
-_PHASE_SEARCH, _PHASE_CONFIRM, _PHASE_BANDIT, _PHASE_STOCK = 20, 21, 22, 23
-_GROWTH_EARLY, _GROWTH = 0.07, 0.03  # size of a chunk, as a share of the pair's draws so far
-_SMALLEST = 2  # rows of the first chunks
-_SEQUENTIAL = 4096  # draws on a pair up to which nothing is in flight
-_IN_FLIGHT = 8
-_LARGEST_VALUES, _LARGEST_ROWS = 2**20, 2**16  # of a chunk
-_LEARNT_ROWS = 2**14  # of a chunk that travel back to be learned from
-_LEARNT_MOSTLY = 2**18  # learned draws from which an eighth of that suffices
-_LEAST_ON_A_PAIR = 40  # draws before the bandit compares pairs
+_PHASE_CONFIRM, _PHASE_STOCK = 22, 23
 _LARGEST_STOCK = 2**21  # outputs of long calls that are kept in memory
-_LEAST_CONFIRM = 1000  # fresh draws for the counterexample
+# Fresh draws for the counterexample: one simple event needs several times the draws of the panel.
+_LEAST_CONFIRM, _CONFIRM_FACTOR = 1000, 8
 _SEARCH_SHARE = 0.99  # of alpha is the search's; the fresh draws of the counterexample have the rest
 _CONFIRM_SHARE = 0.1  # of the budget is kept for the readable counterexample
-
-
-@dataclass
-class Arm:
-    """One pair of inputs: its panel, its evidence, and its place in the budget."""
-
-    number: int
-    pair: Pair
-    panel: Panel | None = None
-    tally: evidence.Tally = field(default_factory=evidence.Tally)
-    dispatched: int = 0
-    chunks: int = 0
-    log_wealth: float = 0.0
-    stock: Stock | None = None  # of a mechanism that repeats its draws at every call
-    sample: deque[Batch] = field(default_factory=deque)  # recent outputs, for the counterexample
-
-    def next_size(self, columns: int) -> int:
-        """Rows of the next chunk: a share of what was dispatched, so that learning keeps up."""
-        n = self.dispatched
-        share = _GROWTH_EARLY if n < _SEQUENTIAL else _GROWTH
-        most = min(_LARGEST_ROWS, max(1, _LARGEST_VALUES // max(1, columns)))
-        return max(_SMALLEST, min(most, int(share * n)))
-
-
-@dataclass(frozen=True)
-class Task:
-    """All that a worker needs to draw and judge one chunk."""
-
-    callee: Callee
-    pair: Pair
-    size: int
-    seed: int
-    key: tuple[int, ...]
-    panel: Panel | None
-    like: Batch | None  # earlier outputs: all chunks of a pair have their columns
-    stock: Stock | None
-    first: int  # row of the stock
-
-    def draw(self) -> Batch:
-        """Draw the chunk from its own random stream."""
-        rng = stream(self.seed, *self.key)
-        if self.stock is not None:
-            batch = self.stock.labelled(self.first, self.size, rng)
-        else:
-            batch = draw_labelled(self.callee, self.pair, self.size, rng)
-        return batch if self.like is None else batch.like(self.like)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """All that comes back: counts per level, scores of the experts, some outputs to learn from."""
-
-    counts: NDArray[np.int64]
-    judgement: Judgement | None
-    learnt: Batch
-
-
-def judge_chunk(task: Task) -> Outcome:
-    """Draw one chunk and judge it by a panel that has not seen it."""
-    batch = task.draw()
-    counts = np.zeros((2, evidence.LEVELS.size), dtype=np.int64)
-    if task.panel is None:
-        counts[0, 0] = len(batch)  # nothing is known yet: abstain
-        return Outcome(counts, None, batch)
-    judgement = task.panel.judge(batch)
-    levels = evidence.level_of(judgement.logits)
-    right = (judgement.logits > 0) == batch.labels
-    counts[0] = np.bincount(levels[right], minlength=evidence.LEVELS.size)
-    counts[1] = np.bincount(levels[~right], minlength=evidence.LEVELS.size)
-    slim = judgement._replace(logits=np.zeros(0))
-    rows = _LEARNT_ROWS if task.panel.draws < _LEARNT_MOSTLY else _LEARNT_ROWS // 8
-    return Outcome(counts, slim, batch.rows(slice(0, rows)))
-
-
-class _Inline(Executor):
-    """Runs a task at once: the executor of a single thread."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except BaseException as error:  # noqa: BLE001  (re-raised by result())
-            future.set_exception(error)
-        return future
-
-
-@dataclass
-class Search:
-    """The state of a run between chunks; everything in it came from merged chunks, in order."""
-
-    callee: Callee
-    claim: Claim
-    arms: list[Arm]
-    budget: int
-    alpha: float
-    seed: int
-    deadline: float
-    progress: Callable[[int], None] | None
-    joint: evidence.Tally = field(default_factory=evidence.Tally)
-    chunks: int = 0
-    dispatched: int = 0
-    log_wealth: float = 0.0
-    bets: list[evidence.Stream] = field(default_factory=list)
-
-    def run(self, executor: Executor, *, stop_when_refuted: bool) -> None:
-        """Dispatch and merge until the claim is refuted or the budget is spent."""
-        waiting: deque[tuple[Arm, Future[Outcome]]] = deque()
-        try:
-            while True:
-                lag = 0 if self.dispatched < _SEQUENTIAL * len(self.arms) else _IN_FLIGHT - 1
-                spent = self.dispatched >= self.budget or time.monotonic() > self.deadline
-                if waiting and (len(waiting) > lag or spent):
-                    arm, future = waiting.popleft()
-                    self._merge(arm, future.result())
-                    if stop_when_refuted and self.refuted:
-                        return
-                elif spent:
-                    return
-                else:
-                    arm = self._choose()
-                    waiting.append((arm, executor.submit(judge_chunk, self._task(arm))))
-        finally:
-            for _, future in waiting:
-                future.cancel()
-
-    @property
-    def refuted(self) -> bool:
-        """Whether the wealth against the claim has reached 1 / alpha."""
-        return self.log_wealth >= -math.log(self.alpha)
-
-    def _task(self, arm: Arm) -> Task:
-        columns = arm.sample[-1].values.shape[1] if arm.sample else 1
-        size = min(arm.next_size(columns), self.budget - self.dispatched)
-        # In flight, the panel of this moment judges; later learning must not reach it.
-        panel = copy.copy(arm.panel)
-        if panel is not None and self.dispatched >= _SEQUENTIAL * len(self.arms):
-            panel.past = []
-            panel.experts = copy.deepcopy(panel.experts)
-        key = (_PHASE_SEARCH, arm.number, arm.chunks)
-        task = self.task(arm, size, key, panel, arm.dispatched)
-        arm.dispatched += size
-        arm.chunks += 1
-        self.dispatched += size
-        self.chunks += 1
-        return task
-
-    def task(self, arm: Arm, size: int, key: tuple[int, ...], panel: Panel | None, first: int) -> Task:
-        """A chunk of an arm: `first` is its row in the arm's stock, if there is one."""
-        like = arm.sample[-1].rows(slice(0, 1)) if arm.sample else None
-        return Task(self.callee, arm.pair, size, self.seed, key, panel, like, arm.stock, first)
-
-    def _merge(self, arm: Arm, outcome: Outcome) -> None:
-        arm.tally.add(outcome.counts)
-        if len(self.arms) > 1:
-            self.joint.add(outcome.counts)
-        if arm.panel is None:
-            arm.panel = Panel.of(outcome.learnt)
-        arm.panel.learn(outcome.learnt, outcome.judgement)
-        arm.sample.append(outcome.learnt)
-        while len(arm.sample) > 64 or sum(len(batch) for batch in arm.sample) > 2 * _LEARNT_ROWS:
-            arm.sample.popleft()
-        arm.log_wealth = self._against_claim(arm.tally)
-        self.log_wealth = arm.log_wealth
-        if len(self.arms) > 1:
-            logs = [np.array([one.log_wealth]) for one in self.arms]
-            self.log_wealth = float(self._mixed(np.array([self._against_claim(self.joint)]), logs)[0])
-        if self.progress:
-            self.progress(int(outcome.counts.sum()))
-
-    def _against_claim(self, tally: evidence.Tally) -> float:
-        epsilon, delta = np.array([self.claim.epsilon]), np.array([self.claim.delta])
-        if not self.bets:
-            self.bets = evidence.streams(epsilon, delta, evidence.LEVELS)
-        return float(evidence.log_wealth(tally, epsilon, delta, bets=self.bets)[0])
-
-    def _mixture(self, epsilon: NDArray[np.float64], delta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Log wealth of the whole run against each claim."""
-        logs = [evidence.log_wealth(arm.tally, epsilon, delta) for arm in self.arms]
-        if len(self.arms) == 1:
-            return logs[0]
-        return self._mixed(evidence.log_wealth(self.joint, epsilon, delta), logs)
-
-    def _mixed(self, joint: NDArray[np.float64], logs: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Half of the wealth is bet on all pairs together, half is spread evenly over them."""
-        return evidence.combined([joint, *logs], [0.5, *[0.5 / len(logs)] * len(logs)])
-
-    def _choose(self) -> Arm:
-        """Thompson sampling on the accuracy of each pair's best guesses."""
-        if len(self.arms) == 1:
-            return self.arms[0]
-        behind = min(self.arms, key=lambda arm: (arm.dispatched, arm.number))
-        if behind.dispatched < _LEAST_ON_A_PAIR:
-            return behind
-        rng = stream(self.seed, _PHASE_BANDIT, self.chunks)
-        samples = [rng.beta(correct + 1, wrong + 1) for correct, wrong in map(_best_guesses, self.arms)]
-        return self.arms[int(np.argmax(samples))]
-
-    def epsilon_lower(self) -> float:
-        """The largest epsilon, at the claimed delta, that the run refutes."""
-        delta = np.full(evidence.EPSILONS.size, self.claim.delta)
-        found = evidence.largest_refuted(
-            evidence.EPSILONS, self._mixture(evidence.EPSILONS, delta), self.alpha
-        )
-        return max(found, self.claim.epsilon) if self.refuted else found
-
-    def delta_lower(self) -> float:
-        """The largest delta, at the claimed epsilon, that the run refutes."""
-        if not self.claim.delta and not self.refuted:
-            return 0.0  # delta = 0 stands, so that every other delta does
-        epsilon = np.full(evidence.DELTAS.size, self.claim.epsilon)
-        found = evidence.largest_refuted(evidence.DELTAS, self._mixture(epsilon, evidence.DELTAS), self.alpha)
-        return max(found, self.claim.delta) if self.refuted else found
-
-
-def _best_guesses(arm: Arm) -> tuple[int, int]:
-    """Correct and wrong of the abstention level whose accuracy is highest, with some caution."""
-    correct, wrong = np.cumsum(arm.tally.counts[:, ::-1], axis=1)[:, :-1]
-    total = correct + wrong
-    cautious = (correct + 1) / (total + 2) - 1 / np.sqrt(total + 4)
-    best = int(np.argmax(cautious))
-    return int(correct[best]), int(wrong[best])
-
-
-def detectable_epsilon(arms: Iterable[Arm], claim: Claim, alpha: float) -> float:
-    """About the smallest true epsilon that the run would have caught with probability 99 %.
-
-    On the best event of each pair, with its M guesses: the claim is refuted by C or more correct ones
-    if P[Bin(M, u) >= C] <= alpha; the answer is the smallest accuracy that gives so many 99 % of the
-    time, as an epsilon. Infinite if even M correct guesses would not have been enough.
-    """
-    ceiling = 1 / (1 + math.exp(-claim.epsilon))
-    best = math.inf
-    for arm in arms:
-        guesses = sum(_best_guesses(arm))
-        needed = np.arange(guesses + 1)
-        enough = needed[bdtrc(needed - 1, guesses, ceiling) <= alpha]
-        if guesses and enough.size:
-            accuracy = float(betaincinv(enough[0], guesses - enough[0] + 1, 0.99))
-            best = min(best, math.log(accuracy / (1 - accuracy)) if accuracy < 1 else math.inf)
-    return best
 
 
 def audit(
@@ -362,7 +102,7 @@ def audit(
             arm.stock = Stock.draw(callee, arm.pair, rows, stream(seed, _PHASE_STOCK, arm.number))
     finished = True
     try:
-        search.run(executor or _Inline(), stop_when_refuted=stop == "violated")
+        search.run(executor or Inline(), stop_when_refuted=stop == "violated")
     except KeyboardInterrupt:
         finished = False  # what was merged stands
     counterexample = _counterexample(search, reserve) if search.refuted and finished else None
@@ -417,7 +157,7 @@ def _counterexample(search: Search, reserve: int) -> Counterexample | None:
     """Find the simplest rule on the draws of the search and confirm it on fresh ones."""
     arm = max(search.arms, key=lambda arm: arm.log_wealth)
     rule = certificate.find(join(list(arm.sample)), search.claim.epsilon)
-    draws = min(reserve, max(_LEAST_CONFIRM, 2 * arm.tally.draws))
+    draws = min(reserve, max(_LEAST_CONFIRM, _CONFIRM_FACTOR * arm.tally.draws))
     if rule is None or draws < 1:
         return None
     guesses = correct = done = 0

@@ -87,6 +87,7 @@ def cli() -> None:
 
 
 @cli.command(
+    short_help="Search for a counterexample to a privacy claim.",
     epilog=_examples(
         "dplitmus audit zoo:dptext --epsilon 1 --pair 0 1",
         "dplitmus audit my_noise.py:layer --epsilon 1 --pair '[0,0]' '[1,1]'",
@@ -216,7 +217,10 @@ def _finding_file(mechanism: str, finding: str) -> Path:
     return store.prepare_file(Path(".dplitmus") / f"{name}-{digest}.json")
 
 
-@cli.command(epilog=_examples("dplitmus replay .dplitmus/dptext-nan0-5f1c09aa.json"))
+@cli.command(
+    short_help="Run a saved finding again.",
+    epilog=_examples("dplitmus replay .dplitmus/dptext-nan0-5f1c09aa.json"),
+)
 @click.argument("file")
 def replay(file: str) -> int:
     """Run the audit of a saved finding again, and say whether it stands.
@@ -241,6 +245,7 @@ def replay(file: str) -> int:
 
 @cli.command(
     "sanity-check",
+    short_help="The paper's check: zeros against ones, majority vote.",
     epilog=_examples(
         "dplitmus sanity-check zoo:adept --epsilon 0.1 --dimension 2",
         "dplitmus sanity-check my_noise.py:layer --epsilon 1 --dimension 8 --seed 1",

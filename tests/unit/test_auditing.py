@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dplitmus
-from dplitmus import Result, auditing
+from dplitmus import Result, search
 from dplitmus.errors import InputError, MechanismError
 
 PAIR = [(0.0, 1.0)]
@@ -136,14 +136,14 @@ def test_the_result_is_the_same_on_every_executor(stop: str) -> None:
 def test_a_panel_in_flight_is_not_changed_by_later_learning(monkeypatch: pytest.MonkeyPatch) -> None:
     """What judges a chunk was learned before the chunk was drawn, with chunks in flight too."""
     seen: list[tuple[Any, float]] = []
-    judge = auditing.judge_chunk
+    judge = search.judge_chunk
 
-    def spy(task: auditing.Task) -> auditing.Outcome:
+    def spy(task: search.Task) -> search.Outcome:
         if task.panel is not None and task.panel.frozen:
             seen.append((task.panel, float(task.panel.log_weights[0]), task.panel.draws))  # type: ignore[arg-type]
         return judge(task)
 
-    monkeypatch.setattr(auditing, "judge_chunk", spy)
+    monkeypatch.setattr(search, "judge_chunk", spy)
     audit(laplace(1.0), samples=20_000, stop="never")
     assert len(seen) > 5
     for panel, weight, draws in seen:  # type: ignore[misc]
