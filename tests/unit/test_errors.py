@@ -61,3 +61,24 @@ def test_errors_are_caught_by_their_base_and_by_the_builtin_kind() -> None:
     assert isinstance(missing, ImportError)
     assert missing.help == "pip install 'dplitmus[plots]'"
     assert (missing.exit_status, errors.MechanismError.exit_status) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.bad_value("epsilon", 0, "be above 0", help="try 1"),
+        errors.MechanismError("it raised", code="DP401", help="repair it"),
+        errors.MissingExtraError("matplotlib", extra="plots", purpose="drawing"),
+    ],
+)
+def test_errors_cross_process_borders_whole(error: errors.DplitmusError) -> None:
+    import pickle
+
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301  (our own bytes)
+    assert type(again) is type(error)
+    assert (str(again), again.code, again.help) == (str(error), error.code, error.help)
+
+
+def test_text_from_outside_is_made_fit_to_print() -> None:
+    assert errors.one_line("a\nb\x1b[31mc") == "a b [31mc"
+    assert errors.one_line("x" * 100) == "x" * 77 + "..."
