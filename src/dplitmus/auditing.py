@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import bdtrc
 
-from dplitmus import certificate, evidence
-from dplitmus.bounds import clopper_pearson_lower
+from dplitmus import certificate, evidence, exam, prospects
+from dplitmus.bounds import guess_lower
 from dplitmus.claim import Claim
 from dplitmus.errors import one_of, positive_number, probability
 from dplitmus.mechanisms.base import as_callee
@@ -26,24 +27,36 @@ from dplitmus.samples import (
     checked_samples,
     checked_seed,
     habits,
-    plan,
     stream,
     within,
 )
 from dplitmus.search import Arm, Inline, Search, detectable_epsilon
 from dplitmus.target import importable_name
-from dplitmus.verdict import Counterexample, Note, PairSummary, Result, Verdict
+from dplitmus.verdict import Counterexample, Exam, Note, PairSummary, Result, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Executor
 
-_PHASE_CONFIRM, _PHASE_STOCK = 22, 23
+_PHASE_STOCK = 23
 _LARGEST_STOCK = 2**21  # outputs of long calls that are kept in memory
-# Fresh draws for the counterexample: one simple event needs several times the draws of the panel.
-_LEAST_CONFIRM, _CONFIRM_FACTOR = 1000, 8
-_SEARCH_SHARE = 0.99  # of alpha is the search's; the fresh draws of the counterexample have the rest
-_CONFIRM_SHARE = 0.1  # of the budget is kept for the readable counterexample
+# Fresh draws after a search that stopped early: one simple event needs several times the draws of the panel.
+_LEAST_FRESH, _FRESH_FACTOR = 1000, 8
+
+
+class Shares(NamedTuple):
+    """How alpha and the draws are divided: a union bound, fixed before the first draw."""
+
+    search: float  # of alpha: the bets of the search
+    panel: float  # of alpha: the panel's guesses in the exam
+    rule: float  # of alpha: the readable event in the exam
+    draws: float  # of the budget: the search
+
+
+# To stop early is up to the bets; the tightest bound comes from many draws judged by a frozen panel.
+_EARLY = Shares(0.98, 0.01, 0.01, draws=0.9)
+_TIGHT = Shares(0.09, 0.9, 0.01, draws=0.35)
+_TIGHT_MANY = _TIGHT._replace(draws=0.6)  # to find the best of several pairs takes draws
 
 
 def audit(
@@ -82,46 +95,52 @@ def audit(
     if call_timeout is not None:
         callee = within(callee, positive_number("call_timeout", call_timeout))
     arms = [Arm(number, pair) for number, pair in enumerate(as_pairs(neighbours))]
-    reserve = int(_CONFIRM_SHARE * samples)
+    limit = positive_number("seconds", seconds) if seconds is not None else math.inf
+    shares = _EARLY if stop == "violated" else _TIGHT if len(arms) == 1 else _TIGHT_MANY
+    seen = habits(callee, arms[0].pair.x, seed)
+    budget = samples
+    if seen.repeats:
+        budget = min(samples, _LARGEST_STOCK // (2 * len(arms)))
+        for arm in arms:
+            arm.stock = Stock.draw(callee, arm.pair, budget, stream(seed, _PHASE_STOCK, arm.number))
     search = Search(
         callee=callee,
         claim=claim,
         arms=arms,
-        budget=samples - reserve,
-        alpha=_SEARCH_SHARE * alpha,
+        budget=max(1, int(shares.draws * budget)),
+        alpha=shares.search * alpha,
         seed=seed,
-        deadline=started + positive_number("seconds", seconds) if seconds is not None else math.inf,
+        deadline=started + limit * (shares.draws if stop == "never" else 1.0),
         progress=progress,
+        explore=stop == "never",
     )
-    seen = habits(callee, arms[0].pair.x, seed)
-    if seen.repeats:
-        rows = min(search.budget + reserve, _LARGEST_STOCK // (2 * len(arms)))
-        reserve = int(_CONFIRM_SHARE * rows)
-        search.budget = rows - reserve
-        for arm in arms:
-            arm.stock = Stock.draw(callee, arm.pair, rows, stream(seed, _PHASE_STOCK, arm.number))
+    executor = executor or Inline()
+    answers = _Answers()
     finished = True
     try:
-        search.run(executor or Inline(), stop_when_refuted=stop == "violated")
+        search.run(executor, stop_when_refuted=stop == "violated")
+        if stop == "never" or search.refuted:
+            left = _affordable(search, budget, started, limit)
+            answers = _examine(search, shares, alpha, left, executor, everything=stop == "never")
     except KeyboardInterrupt:
         finished = False  # what was merged stands
-    counterexample = _counterexample(search, reserve) if search.refuted and finished else None
-    drawn = sum(arm.tally.draws for arm in arms) + (counterexample.draws if counterexample else 0)
+    refuted = search.refuted or answers.epsilon_lower > claim.epsilon
     return Result(
         mechanism=callee.name,
         target=target or importable_name(mechanism),
-        verdict=Verdict.VIOLATED if search.refuted else Verdict.NOT_FOUND,
+        verdict=Verdict.VIOLATED if refuted else Verdict.NOT_FOUND,
         claim=claim,
-        epsilon_lower=max(search.epsilon_lower(), _confirmed_epsilon(counterexample, claim, alpha)),
-        delta_lower=search.delta_lower(),
+        epsilon_lower=max(search.epsilon_lower(), answers.epsilon_lower),
+        delta_lower=max(search.delta_lower(), answers.delta_lower),
         alpha=alpha,
-        samples=drawn,
+        samples=sum(arm.tally.draws for arm in arms) + answers.draws,
         budget=samples,
         seed=seed,
         level=level,
         stop=stop,
         log_wealth=search.log_wealth,
-        counterexample=counterexample,
+        counterexample=answers.counterexample if refuted else None,
+        exam=answers.exam,
         pairs=tuple(_summary(arm, search) for arm in arms),
         detectable=detectable_epsilon(arms, claim, alpha),
         notes=tuple(_notes(seen)),
@@ -131,16 +150,63 @@ def audit(
     )
 
 
-def _confirmed_epsilon(found: Counterexample | None, claim: Claim, alpha: float) -> float:
-    """What the fresh draws of the counterexample certify by themselves, at their share of alpha.
+def _affordable(search: Search, budget: int, started: float, limit: float) -> int:
+    """Draws that are left; with a time limit, as many as the speed so far allows.
 
-    Under epsilon-DP a guess is right with probability at most 1 / (1 + e^-epsilon), so a lower bound on
-    the probability of being right is one on epsilon. (For delta > 0 it is not: then nothing is added.)
+    The number must be fixed before the exam: to stop it by the clock would let the outputs have a say.
     """
-    if found is None or claim.delta > 0 or not found.guesses:
-        return 0.0
-    right = clopper_pearson_lower(found.correct, found.guesses, (1 - _SEARCH_SHARE) * alpha)
-    return math.log(right / (1 - right)) if 0.5 < right < 1 else 0.0
+    drawn = sum(arm.tally.draws for arm in search.arms)
+    left = budget - search.dispatched
+    elapsed = time.monotonic() - started
+    return left if math.isinf(limit) else max(0, min(left, int(drawn / elapsed * (limit - elapsed))))
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """What the exam certifies; nothing, if there was none."""
+
+    exam: Exam | None = None
+    counterexample: Counterexample | None = None
+    epsilon_lower: float = 0.0
+    delta_lower: float = 0.0
+    draws: int = 0
+
+
+def _examine(
+    search: Search, shares: Shares, alpha: float, left: int, executor: Executor, *, everything: bool
+) -> _Answers:
+    """Choose the pair, the panel's level and the readable rule; count both on fresh draws."""
+    arm = _most_promising(search, left) if everything else max(search.arms, key=lambda arm: arm.log_wealth)
+    draws = left if everything else min(left, max(_LEAST_FRESH, _FRESH_FACTOR * arm.tally.draws))
+    if arm.panel is None or draws < 1:
+        return _Answers()
+    claim = search.claim
+    level = prospects.best(arm.recent(), draws, shares.panel * alpha, claim.delta).level
+    rule = certificate.find(join(list(arm.sample)), claim.epsilon)
+    marks = exam.sit(search, arm, level, rule, draws, executor)
+    by_panel = guess_lower(marks.correct, marks.guesses, draws, shares.panel * alpha, claim.delta)
+    by_rule = guess_lower(marks.rule_correct, marks.rule_guesses, draws, shares.rule * alpha, claim.delta)
+    return _Answers(
+        exam=Exam(
+            pair=arm.pair.name,
+            threshold=float(evidence.LEVELS[level]),
+            draws=draws,
+            guesses=marks.guesses,
+            correct=marks.correct,
+            epsilon_lower=by_panel,
+        ),
+        counterexample=_counterexample(arm, rule, marks, draws, claim) if rule else None,
+        epsilon_lower=max(by_panel, by_rule),
+        draws=draws,
+    )
+
+
+def _most_promising(search: Search, horizon: int) -> Arm:
+    def promise(arm: Arm) -> float:
+        best = prospects.best(arm.recent(), horizon, search.alpha, search.claim.delta)
+        return best.cautious(horizon, search.alpha, search.claim.delta)
+
+    return max(search.arms, key=promise)
 
 
 def _summary(arm: Arm, search: Search) -> PairSummary:
@@ -153,24 +219,9 @@ def _summary(arm: Arm, search: Search) -> PairSummary:
     return PairSummary(arm.pair.name, arm.pair.x, arm.pair.x_prime, arm.tally.draws, alone)
 
 
-def _counterexample(search: Search, reserve: int) -> Counterexample | None:
-    """Find the simplest rule on the draws of the search and confirm it on fresh ones."""
-    arm = max(search.arms, key=lambda arm: arm.log_wealth)
-    rule = certificate.find(join(list(arm.sample)), search.claim.epsilon)
-    draws = min(reserve, max(_LEAST_CONFIRM, _CONFIRM_FACTOR * arm.tally.draws))
-    if rule is None or draws < 1:
-        return None
-    guesses = correct = done = 0
-    columns = arm.sample[-1].values.shape[1]
-    for chunk, size in enumerate(plan(draws, dimension=max(1, columns))):
-        key = (_PHASE_CONFIRM, arm.number, chunk)
-        first = arm.dispatched + done
-        batch = search.task(arm, size, key, None, first).draw()
-        happens = rule.happens(batch)
-        guesses += int(happens.sum())
-        correct += int((batch.labels[happens] == rule.label).sum())
-        done += size
-    ceiling = 1 / (1 + math.exp(-search.claim.epsilon))
+def _counterexample(arm: Arm, rule: certificate.Rule, marks: exam.Marks, draws: int, claim: Claim) -> Counterexample:
+    ceiling = 1 / (1 + math.exp(-claim.epsilon))
+    p_value = float(bdtrc(marks.rule_correct - 1, marks.rule_guesses, ceiling)) if marks.rule_correct else 1.0
     return Counterexample(
         x=arm.pair.x,
         x_prime=arm.pair.x_prime,
@@ -178,10 +229,10 @@ def _counterexample(search: Search, reserve: int) -> Counterexample | None:
         remark=rule.remark,
         guess="x'" if rule.label else "x",
         draws=draws,
-        guesses=guesses,
-        correct=correct,
+        guesses=marks.rule_guesses,
+        correct=marks.rule_correct,
         ceiling=ceiling,
-        p_value=float(bdtrc(correct - 1, guesses, ceiling)) if correct else 1.0,
+        p_value=p_value,
     )
 
 

@@ -61,6 +61,29 @@ def log_ratio_lower(k: int, n: int, k_below: int, n_below: int, alpha: float) ->
     return RatioBound(math.log(p_lower / q_upper) if p_lower > 0 else -math.inf, p_lower, q_upper)
 
 
+def guess_lower(correct: int, guesses: int, draws: int, alpha: float, delta: float = 0.0) -> float:
+    """Lower confidence bound on epsilon, at this delta, from guesses or abstentions by a fixed rule.
+
+    Each of `draws` outputs was made from one of two neighbouring inputs by a fair coin; the rule, fixed
+    before, guessed the coin for some of them.
+
+    Guarantee: exceeds the true epsilon with probability at most alpha. Proof sketch: given the output, the
+    posterior odds of the coin are at most e^epsilon under epsilon-DP, so given that it guesses the rule
+    is right with probability at most u = 1 / (1 + e^-epsilon), and `correct` is Bin(guesses, p) with p <= u:
+    Clopper-Pearson on p. For delta > 0, add (epsilon, delta)-DP of both kinds of guesses: Pr(correct) <=
+    e^epsilon Pr(wrong) + delta, with Clopper-Pearson at alpha / 2 on both.
+    Reference: Steinke, Nasr and Jagielski (2023), "Privacy auditing with one training run" (guesses and
+    abstentions; their coins are all in one run).
+    """
+    wrong = guesses - correct
+    if delta == 0:
+        right = clopper_pearson_lower(correct, guesses, alpha)
+        return math.log(right / (1 - right)) if 0.5 < right < 1 else 0.0
+    above = clopper_pearson_lower(correct, draws, alpha / 2) - delta
+    below = clopper_pearson_upper(wrong, draws, alpha / 2)
+    return max(0.0, math.log(above / below)) if above > 0 else 0.0
+
+
 class VoteBound(NamedTuple):
     """A certified lower bound on epsilon, and the event that gives it."""
 

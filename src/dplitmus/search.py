@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import bdtrc, betaincinv
 
-from dplitmus import evidence
+from dplitmus import evidence, prospects
 from dplitmus.forecast.panel import Judgement, Panel
 from dplitmus.samples import Stock, draw_labelled, stream
 
@@ -43,9 +43,15 @@ _SMALLEST = 2  # rows of the first chunks
 _SEQUENTIAL = 4096  # draws on a pair up to which nothing is in flight
 _IN_FLIGHT = 8
 _LARGEST_VALUES, _LARGEST_ROWS = 2**20, 2**16  # of a chunk
-_LEARNT_ROWS = 2**14  # of a chunk that travel back to be learned from
-_LEARNT_MOSTLY = 2**18  # learned draws from which an eighth of that suffices
+_LEARNT_ROWS = 2**15  # of a chunk that travel back to be learned from; few, once the panel has converged
+_SAMPLE_ROWS = 2**15  # recent outputs kept for the counterexample
 _LEAST_ON_A_PAIR = 40  # draws before the bandit compares pairs
+_SPREAD = 0.3  # of the draws are spread evenly: guesses on a pair get better as its panel learns
+
+
+def largest_chunk(columns: int) -> int:
+    """Rows of a chunk, at most: features of several times its size fit in memory."""
+    return min(_LARGEST_ROWS, max(1, _LARGEST_VALUES // max(1, columns)))
 
 
 @dataclass
@@ -59,15 +65,26 @@ class Arm:
     dispatched: int = 0
     chunks: int = 0
     log_wealth: float = 0.0
+    prospect: prospects.Prospect | None = None
     stock: Stock | None = None  # of a mechanism that repeats its draws at every call
     sample: deque[Batch] = field(default_factory=deque)  # recent outputs, for the counterexample
+    past: list[NDArray[np.int64]] = field(default_factory=list)  # counts, whenever the draws had doubled
 
     def next_size(self, columns: int) -> int:
         """Rows of the next chunk: a share of what was dispatched, so that learning keeps up."""
         n = self.dispatched
         share = _GROWTH_EARLY if n < _SEQUENTIAL else _GROWTH
-        most = min(_LARGEST_ROWS, max(1, _LARGEST_VALUES // max(1, columns)))
-        return max(_SMALLEST, min(most, int(share * n)))
+        return max(_SMALLEST, min(largest_chunk(columns), int(share * n)))
+
+    def recent(self) -> NDArray[np.int64]:
+        """Counts of at least the second half of the draws: the panel that made them knew most."""
+        return self.tally.counts - self.past[-2] if len(self.past) > 1 else self.tally.counts
+
+    def count(self, counts: NDArray[np.int64]) -> None:
+        """Add a chunk to the evidence."""
+        if not self.past or self.tally.draws >= 2 * self.past[-1].sum():
+            self.past = [*self.past[-1:], self.tally.counts]
+        self.tally.add(counts)
 
 
 @dataclass(frozen=True)
@@ -116,7 +133,7 @@ def judge_chunk(task: Task) -> Outcome:
     counts[0] = np.bincount(levels[right], minlength=evidence.LEVELS.size)
     counts[1] = np.bincount(levels[~right], minlength=evidence.LEVELS.size)
     slim = judgement._replace(logits=np.zeros(0))
-    rows = _LEARNT_ROWS if task.panel.draws < _LEARNT_MOSTLY else _LEARNT_ROWS // 8
+    rows = _LEARNT_ROWS // 16 if task.panel.converged else _LEARNT_ROWS
     return Outcome(counts, slim, batch.rows(slice(0, rows)))
 
 
@@ -145,6 +162,7 @@ class Search:
     seed: int
     deadline: float
     progress: Callable[[int], None] | None
+    explore: bool = False  # whether the best pair is looked for, or one that refutes the claim
     joint: evidence.Tally = field(default_factory=evidence.Tally)
     chunks: int = 0
     dispatched: int = 0
@@ -199,18 +217,19 @@ class Search:
         return Task(self.callee, arm.pair, size, self.seed, key, panel, like, arm.stock, first)
 
     def _merge(self, arm: Arm, outcome: Outcome) -> None:
-        arm.tally.add(outcome.counts)
+        arm.count(outcome.counts)
         if len(self.arms) > 1:
             self.joint.add(outcome.counts)
         if arm.panel is None:
             arm.panel = Panel.of(outcome.learnt)
         arm.panel.learn(outcome.learnt, outcome.judgement)
         arm.sample.append(outcome.learnt)
-        while len(arm.sample) > 64 or sum(len(batch) for batch in arm.sample) > 2 * _LEARNT_ROWS:
+        while len(arm.sample) > 64 or sum(len(batch) for batch in arm.sample) > _SAMPLE_ROWS:
             arm.sample.popleft()
         arm.log_wealth = self._against_claim(arm.tally)
         self.log_wealth = arm.log_wealth
         if len(self.arms) > 1:
+            arm.prospect = prospects.best(arm.recent(), self._horizon, self.alpha, self.claim.delta)
             logs = [np.array([one.log_wealth]) for one in self.arms]
             self.log_wealth = float(self._mixed(np.array([self._against_claim(self.joint)]), logs)[0])
         if self.progress:
@@ -234,15 +253,30 @@ class Search:
         return evidence.combined([joint, *logs], [0.5, *[0.5 / len(logs)] * len(logs)])
 
     def _choose(self) -> Arm:
-        """Thompson sampling on the accuracy of each pair's best guesses."""
+        """Thompson sampling on what each pair promises to certify with as many draws again."""
         if len(self.arms) == 1:
             return self.arms[0]
         behind = min(self.arms, key=lambda arm: (arm.dispatched, arm.number))
-        if behind.dispatched < _LEAST_ON_A_PAIR:
+        evenly = self.dispatched / len(self.arms)
+        if behind.dispatched < max(_LEAST_ON_A_PAIR, _SPREAD * evenly):
             return behind
         rng = stream(self.seed, _PHASE_BANDIT, self.chunks)
-        samples = [rng.beta(correct + 1, wrong + 1) for correct, wrong in map(_best_guesses, self.arms)]
-        return self.arms[int(np.argmax(samples))]
+        waiting = [arm for arm in self.arms if arm.prospect is None]
+        if waiting:
+            return waiting[0]
+        samples = [
+            arm.prospect.sampled(rng, self._horizon, self.alpha, self.claim.delta)
+            for arm in self.arms
+            if arm.prospect
+        ]
+        ranked = np.argsort(samples)[::-1]
+        # To find the best pair (and not only to profit from a good one) half of the draws go to the second.
+        return self.arms[int(ranked[1 if self.explore and rng.random() < 0.5 else 0])]
+
+    @property
+    def _horizon(self) -> int:
+        """Twice the draws so far: early on common events count, later rare ones too."""
+        return 2 * self.dispatched
 
     def epsilon_lower(self) -> float:
         """The largest epsilon, at the claimed delta, that the run refutes."""
@@ -261,15 +295,6 @@ class Search:
         return max(found, self.claim.delta) if self.refuted else found
 
 
-def _best_guesses(arm: Arm) -> tuple[int, int]:
-    """Correct and wrong of the abstention level whose accuracy is highest, with some caution."""
-    correct, wrong = np.cumsum(arm.tally.counts[:, ::-1], axis=1)[:, :-1]
-    total = correct + wrong
-    cautious = (correct + 1) / (total + 2) - 1 / np.sqrt(total + 4)
-    best = int(np.argmax(cautious))
-    return int(correct[best]), int(wrong[best])
-
-
 def detectable_epsilon(arms: Iterable[Arm], claim: Claim, alpha: float) -> float:
     """About the smallest true epsilon that the run would have caught with probability 99 %.
 
@@ -278,12 +303,13 @@ def detectable_epsilon(arms: Iterable[Arm], claim: Claim, alpha: float) -> float
     time, as an epsilon. Infinite if even M correct guesses would not have been enough.
     """
     ceiling = 1 / (1 + math.exp(-claim.epsilon))
-    best = math.inf
+    smallest = math.inf
     for arm in arms:
-        guesses = sum(_best_guesses(arm))
+        best = prospects.best(arm.tally.counts, arm.tally.draws, alpha, claim.delta)
+        guesses = best.correct + best.wrong
         needed = np.arange(guesses + 1)
         enough = needed[bdtrc(needed - 1, guesses, ceiling) <= alpha]
         if guesses and enough.size:
             accuracy = float(betaincinv(enough[0], guesses - enough[0] + 1, 0.99))
-            best = min(best, math.log(accuracy / (1 - accuracy)) if accuracy < 1 else math.inf)
-    return best
+            smallest = min(smallest, math.log(accuracy / (1 - accuracy)) if accuracy < 1 else math.inf)
+    return smallest

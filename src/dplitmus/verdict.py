@@ -48,6 +48,17 @@ class Counterexample:
     p_value: float
 
 
+class Exam(NamedTuple):
+    """The panel, frozen after the search, on fresh draws: it guessed from `threshold` (a |logit|) on."""
+
+    pair: str
+    threshold: float
+    draws: int
+    guesses: int
+    correct: int
+    epsilon_lower: float  # certified by these counts alone, at the exam's share of alpha
+
+
 class PairSummary(NamedTuple):
     """How much was spent on one pair and how well its inputs could be told apart."""
 
@@ -76,6 +87,7 @@ class Result:
     stop: str
     log_wealth: float  # of the bets against the claim, at the end of the search
     counterexample: Counterexample | None
+    exam: Exam | None
     pairs: tuple[PairSummary, ...]
     detectable: float  # the smallest true epsilon that this run would have caught
     notes: tuple[Note, ...]

@@ -43,6 +43,7 @@ class Regression:
 
     features: Features
     posterior: Posterior | None = None
+    used: Posterior | None = None  # the same under the prior that suits it
     centre: Floats = field(default_factory=lambda: np.zeros(0))
     scale: Floats = field(default_factory=lambda: np.ones(0))
 
@@ -60,12 +61,13 @@ class Regression:
         else:
             prior, steps = self.posterior, 2
         self.posterior = prior.given(self._standard(batch), batch.labels, steps=steps)
+        self.used = self.posterior.shrunk(self.features.deviation)
 
     def forecast(self, batch: Batch) -> Floats:
         """Predictive probability of label 1."""
-        if self.posterior is None:
+        if self.posterior is None or self.used is None:
             return np.full(len(batch), 0.5)
-        return self.posterior.forecast(self._standard(batch))
+        return self.used.forecast(self._standard(batch))
 
     def _standard(self, batch: Batch) -> Floats:
         standard = (self.features.compute(batch) - self.centre) / self.scale

@@ -32,6 +32,7 @@ _FREEZE = 5000  # draws from which features stay and statistics stream
 _FROZEN_VALUES = 2**17  # or this many numbers, whatever comes first
 _SAMPLE = 2048  # rows on which experts without weight are still scored
 _REFIT_ACTIVE, _REFIT_IDLE = 1.13, 1.5  # growth of the past that calls for a new fit
+_CONVERGED = 30_000.0  # signal from which few draws of a chunk are learned
 _IDLE = 1e-3  # weight below which an expert is scored on that sample only
 
 
@@ -51,6 +52,7 @@ class Judgement(NamedTuple):
     logits: Floats  # of the mixture's forecast
     losses: Floats  # sum of log probabilities of the labels, per expert, on `scored` draws
     scored: int
+    strength: float  # mean square of the logits
 
 
 @dataclass
@@ -64,6 +66,12 @@ class Panel:
     taught: Floats = field(default_factory=lambda: np.zeros(0))  # draws at each expert's last fit
     draws: int = 0
     frozen: bool = False
+    signal: float = 0.0  # sum over draws of the squared logit
+
+    @property
+    def converged(self) -> bool:
+        """Whether more draws would hardly change a forecast: an error of a weight falls as 1 / signal."""
+        return self.signal > _CONVERGED
 
     @classmethod
     def of(cls, batch: Batch) -> Panel:
@@ -105,12 +113,22 @@ class Panel:
             if active[k]:
                 mixture += weights[k] * eta
         mixture /= weights[active].sum()
-        return Judgement(np.log(mixture / (1 - mixture)), losses, len(sample))
+        logits = np.log(mixture / (1 - mixture))
+        return Judgement(logits, losses, len(sample), float(np.square(logits).mean()))
+
+    def forecast(self, batch: Batch) -> Floats:
+        """The logits of the mixture alone: nothing is scored, nothing will be learned."""
+        weights = np.exp(self.log_weights)
+        active = np.flatnonzero(weights >= _IDLE)
+        etas = [np.clip(self.experts[k].forecast(batch), SURE, 1 - SURE) for k in active]
+        mixture = weights[active] @ np.stack(etas) / weights[active].sum()
+        return np.asarray(np.log(mixture / (1 - mixture)))
 
     def learn(self, batch: Batch, judgement: Judgement | None) -> None:
         """Take a judged chunk into account: weights first, then the experts themselves."""
         self.draws += len(batch)
         if judgement is not None:
+            self.signal += judgement.strength * len(batch)
             log_weights = self.log_weights + judgement.losses
             log_weights -= np.logaddexp.reduce(log_weights)
             share = min(0.5, 0.1 * judgement.scored / self.draws)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_PRIORS = np.array([0.1, 0.5, 2.0, 8.0])  # pseudo-counts of a symbol table, from trusting to cautious
+_PRIORS = np.array([0.1, 0.5, 2.0, 8.0, 64.0, 512.0])  # pseudo-counts, from trusting to cautious
+_PREFERENCE = np.log([0.24, 0.24, 0.24, 0.24, 0.02, 0.02])  # a weak signal takes many draws anyway
 _MOST_SYMBOLS = 4096
 
 
@@ -82,7 +83,7 @@ def _prior_weights(counts: Floats) -> Floats:
         - gammaln(zeros + ones + 2 * a)
         + gammaln(2 * a)
         - 2 * gammaln(a)
-    ).sum(axis=0)
+    ).sum(axis=0) + _PREFERENCE
     return np.asarray(np.exp(evidence - np.logaddexp.reduce(evidence)))
 
 

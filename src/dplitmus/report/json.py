@@ -71,6 +71,7 @@ def audit(result: Result, *, version: str) -> dict[str, Any]:
         "level": result.level,
         "stop": result.stop,
         "counterexample": found and {name: _input(value) for name, value in vars(found).items()},
+        "exam": result.exam and result.exam._asdict(),
         "pairs": [{name: _input(value) for name, value in pair._asdict().items()} for pair in result.pairs],
         "detectable": result.detectable,
         "log_wealth": result.log_wealth,
