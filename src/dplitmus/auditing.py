@@ -112,7 +112,7 @@ def audit(
         seed=seed,
         deadline=started + limit * (shares.draws if stop == "never" else 1.0),
         progress=progress,
-        explore=stop == "never",
+        explore=shares.panel * alpha if stop == "never" else None,
     )
     executor = executor or Inline()
     answers = _Answers()
@@ -176,12 +176,18 @@ def _examine(
     search: Search, shares: Shares, alpha: float, left: int, executor: Executor, *, everything: bool
 ) -> _Answers:
     """Choose the pair, the panel's level and the readable rule; count both on fresh draws."""
-    arm = _most_promising(search, left) if everything else max(search.arms, key=lambda arm: arm.log_wealth)
+    def promise(arm: Arm) -> float:
+        return prospects.best(arm.recent(), search.horizon(left)).promise
+
+    if everything:
+        arm = max(search.running or search.arms, key=promise)
+    else:
+        arm = max(search.arms, key=lambda arm: arm.log_wealth)
     draws = left if everything else min(left, max(_LEAST_FRESH, _FRESH_FACTOR * arm.tally.draws))
     if arm.panel is None or draws < 1:
         return _Answers()
     claim = search.claim
-    level = prospects.best(arm.recent(), draws, shares.panel * alpha, claim.delta).level
+    level = prospects.best(arm.recent(), search.horizon(draws)).level
     rule = certificate.find(join(list(arm.sample)), claim.epsilon)
     marks = exam.sit(search, arm, level, rule, draws, executor)
     by_panel = guess_lower(marks.correct, marks.guesses, draws, shares.panel * alpha, claim.delta)
@@ -199,14 +205,6 @@ def _examine(
         epsilon_lower=max(by_panel, by_rule),
         draws=draws,
     )
-
-
-def _most_promising(search: Search, horizon: int) -> Arm:
-    def promise(arm: Arm) -> float:
-        best = prospects.best(arm.recent(), horizon, search.alpha, search.claim.delta)
-        return best.cautious(horizon, search.alpha, search.claim.delta)
-
-    return max(search.arms, key=promise)
 
 
 def _summary(arm: Arm, search: Search) -> PairSummary:

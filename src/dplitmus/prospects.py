@@ -9,64 +9,79 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import expit, ndtri
+
+from dplitmus import evidence
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_HALF = 0.5  # pseudo-count of both kinds: a level that was never wrong is not infinitely good
+    Floats = NDArray[np.float64]
 
-_CAUTION = 2.0  # standard errors of the past
+_HALF = 0.5  # pseudo-count of both kinds: a level that was never wrong is not infinitely good
+_CAUTION = 2.0  # standard errors: among many levels some are lucky
+
+
+class Horizon(NamedTuple):
+    """For what one looks ahead: so many draws, certified at alpha, for a claim with this delta."""
+
+    draws: int
+    alpha: float
+    delta: float
 
 
 class Prospect(NamedTuple):
-    """Guess at this level and above, abstain below: how that went so far."""
+    """Guess at this level and above, abstain below: what is known of it."""
 
     level: int
-    correct: int
-    wrong: int
-    draws: int
+    guesses: int
+    epsilon: float  # log odds of a right guess: the counts, shrunk towards what the panel says itself
+    error: float  # standard error of that
+    share: float  # of the draws are guesses
+    promise: float  # the epsilon to be certified, with caution
 
-    def sampled(self, rng: np.random.Generator, horizon: int, alpha: float, delta: float = 0.0) -> float:
-        """The epsilon that `horizon` draws would about certify, for an accuracy drawn from its posterior."""
-        total = self.correct + self.wrong
-        right = rng.beta(self.correct + 1, self.wrong + 1) * total
-        return float(promised(np.array([right]), np.array([total - right]), self.draws, horizon, alpha, delta)[0])
+    def sampled(self, rng: np.random.Generator, horizon: Horizon) -> float:
+        """The epsilon to be certified, for log odds drawn from what is known of them."""
+        epsilon = np.array([self.epsilon + self.error * rng.standard_normal()])
+        return float(_certified(epsilon, np.array([self.share]), horizon)[0])
 
-    def cautious(self, horizon: int, alpha: float, delta: float = 0.0) -> float:
-        """The same for the accuracy seen, less some standard errors of the past."""
-        right, not_right = np.array([float(self.correct)]), np.array([float(self.wrong)])
-        return float(_cautious(right, not_right, self.draws, horizon, alpha, delta)[0])
-
-
-def promised(
-    correct: NDArray[np.float64],
-    wrong: NDArray[np.float64],
-    draws: int,
-    horizon: int,
-    alpha: float,
-    delta: float = 0.0,
-) -> NDArray[np.float64]:
-    """About what `horizon` draws would certify if their counts were these, scaled up.
-
-    A log ratio of two counts C and W has variance 1/C + 1/W.
-    """
-    scale = horizon / max(draws, 1)
-    right = np.maximum(correct - delta * draws, 0.0) * scale + _HALF
-    not_right = wrong * scale + _HALF
-    return np.asarray(np.log(right / not_right) + ndtri(alpha) * np.sqrt(1 / right + 1 / not_right))
+    def expected(self, horizon: Horizon) -> float:
+        """The epsilon to be certified, without caution."""
+        return float(_certified(np.array([self.epsilon]), np.array([self.share]), horizon)[0])
 
 
-def best(counts: NDArray[np.int64], horizon: int, alpha: float, delta: float = 0.0) -> Prospect:
-    """The level that promises most, judged with caution: among many levels some are lucky."""
+def best(counts: NDArray[np.int64], horizon: Horizon) -> Prospect:
+    """The level that promises most."""
     draws = int(counts.sum())
-    correct, wrong = np.cumsum(counts[:, :0:-1], axis=1)[:, ::-1].astype(float)  # at this level or above
-    level = int(np.argmax(_cautious(correct, wrong, draws, horizon, alpha, delta)))
-    return Prospect(level + 1, int(correct[level]), int(wrong[level]), draws)
+    correct, wrong = _from_here_on(counts[:, 1:].astype(float))
+    guesses = correct + wrong
+    said = _from_here_on(counts[:, 1:].sum(axis=0) * evidence.LEVELS[1:]) / np.maximum(guesses, 1.0)
+    seen = np.log((correct + _HALF) / (wrong + _HALF))
+    variance = 1 / (correct + _HALF) + 1 / (wrong + _HALF)
+    # A panel knows about how good its guesses are; it may be wrong by as much again, or by the noise.
+    trust = variance / (variance + np.square(said) + variance)
+    epsilon = (1 - trust) * seen + trust * said
+    error = np.sqrt((1 - trust) * variance)
+    promises = _certified(epsilon, guesses / max(draws, 1), horizon) - _CAUTION * error
+    level = int(np.argmax(promises))
+    return Prospect(
+        level + 1,
+        int(guesses[level]),
+        float(epsilon[level]),
+        float(error[level]),
+        float(guesses[level] / max(draws, 1)),
+        float(promises[level]),
+    )
 
 
-def _cautious(
-    correct: NDArray[np.float64], wrong: NDArray[np.float64], draws: int, horizon: int, alpha: float, delta: float
-) -> NDArray[np.float64]:
-    doubt = np.sqrt(1 / (correct + _HALF) + 1 / (wrong + _HALF))
-    return np.asarray(promised(correct, wrong, draws, horizon, alpha, delta) - _CAUTION * doubt)
+def _from_here_on(counts: Floats) -> Floats:
+    """Sums over this level and those above."""
+    return np.asarray(np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1])
+
+
+def _certified(epsilon: Floats, share: Floats, horizon: Horizon) -> Floats:
+    """About the bound from guesses with these log odds: log(C / W) has variance 1/C + 1/W."""
+    guesses = share * horizon.draws
+    right = np.maximum(guesses * expit(epsilon) - horizon.delta * horizon.draws, 0.0) + _HALF
+    not_right = guesses * expit(-epsilon) + _HALF
+    return np.asarray(np.log(right / not_right) + ndtri(horizon.alpha) * np.sqrt(1 / right + 1 / not_right))

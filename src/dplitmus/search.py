@@ -46,7 +46,7 @@ _LARGEST_VALUES, _LARGEST_ROWS = 2**20, 2**16  # of a chunk
 _LEARNT_ROWS = 2**15  # of a chunk that travel back to be learned from; few, once the panel has converged
 _SAMPLE_ROWS = 2**15  # recent outputs kept for the counterexample
 _LEAST_ON_A_PAIR = 40  # draws before the bandit compares pairs
-_SPREAD = 0.3  # of the draws are spread evenly: guesses on a pair get better as its panel learns
+_SPREAD = 0.3  # of the draws are spread evenly: a panel must learn before its guesses show how good a pair is
 
 
 def largest_chunk(columns: int) -> int:
@@ -162,7 +162,9 @@ class Search:
     seed: int
     deadline: float
     progress: Callable[[int], None] | None
-    explore: bool = False  # whether the best pair is looked for, or one that refutes the claim
+    explore: float | None = None  # alpha of an exam for which the best pair is looked for, if there is one
+    running: list[Arm] = field(default_factory=list)  # pairs that have not retired
+    halved: int = 0
     joint: evidence.Tally = field(default_factory=evidence.Tally)
     chunks: int = 0
     dispatched: int = 0
@@ -229,7 +231,7 @@ class Search:
         arm.log_wealth = self._against_claim(arm.tally)
         self.log_wealth = arm.log_wealth
         if len(self.arms) > 1:
-            arm.prospect = prospects.best(arm.recent(), self._horizon, self.alpha, self.claim.delta)
+            arm.prospect = prospects.best(arm.recent(), self.horizon(2 * self.dispatched))
             logs = [np.array([one.log_wealth]) for one in self.arms]
             self.log_wealth = float(self._mixed(np.array([self._against_claim(self.joint)]), logs)[0])
         if self.progress:
@@ -253,30 +255,44 @@ class Search:
         return evidence.combined([joint, *logs], [0.5, *[0.5 / len(logs)] * len(logs)])
 
     def _choose(self) -> Arm:
-        """Thompson sampling on what each pair promises to certify with as many draws again."""
+        """The pair that the next chunk is drawn on."""
         if len(self.arms) == 1:
             return self.arms[0]
+        if self.explore:
+            return self._halving()
         behind = min(self.arms, key=lambda arm: (arm.dispatched, arm.number))
         evenly = self.dispatched / len(self.arms)
-        if behind.dispatched < max(_LEAST_ON_A_PAIR, _SPREAD * evenly):
+        if behind.dispatched < max(_LEAST_ON_A_PAIR, _SPREAD * evenly) or behind.prospect is None:
             return behind
-        rng = stream(self.seed, _PHASE_BANDIT, self.chunks)
-        waiting = [arm for arm in self.arms if arm.prospect is None]
-        if waiting:
-            return waiting[0]
-        samples = [
-            arm.prospect.sampled(rng, self._horizon, self.alpha, self.claim.delta)
-            for arm in self.arms
-            if arm.prospect
-        ]
-        ranked = np.argsort(samples)[::-1]
-        # To find the best pair (and not only to profit from a good one) half of the draws go to the second.
-        return self.arms[int(ranked[1 if self.explore and rng.random() < 0.5 else 0])]
+        return self._thompson()
 
-    @property
-    def _horizon(self) -> int:
-        """Twice the draws so far: early on common events count, later rare ones too."""
-        return 2 * self.dispatched
+    def _thompson(self) -> Arm:
+        """To refute the claim soon: sample what each pair promises to certify, take the best."""
+        rng = stream(self.seed, _PHASE_BANDIT, self.chunks)
+        # Twice the draws so far: early on common events count, later rare ones too.
+        horizon = self.horizon(2 * self.dispatched)
+        samples = [arm.prospect.sampled(rng, horizon) for arm in self.arms if arm.prospect]
+        return self.arms[int(np.argmax(samples))]
+
+    def _halving(self) -> Arm:
+        """To find the best pair: equal draws for all, and the worse half retires, again and again.
+
+        Sequential halving (Karnin, Koren, Somekh 2013). All rounds have the same number of draws.
+        """
+        rounds = math.ceil(math.log2(len(self.arms)))
+        if not self.running:
+            self.running = list(self.arms)
+        passed = int(rounds * self.dispatched / self.budget)
+        while self.halved < min(passed, rounds - 1):
+            horizon = self.horizon(self.budget)
+            self.running.sort(key=lambda arm: -prospects.best(arm.recent(), horizon).expected(horizon))
+            self.running = self.running[: math.ceil(len(self.running) / 2)]
+            self.halved += 1
+        return min(self.running, key=lambda arm: (arm.dispatched, arm.number))
+
+    def horizon(self, draws: int) -> prospects.Horizon:
+        """So many draws, for this claim."""
+        return prospects.Horizon(draws, self.explore or self.alpha, self.claim.delta)
 
     def epsilon_lower(self) -> float:
         """The largest epsilon, at the claimed delta, that the run refutes."""
@@ -305,8 +321,8 @@ def detectable_epsilon(arms: Iterable[Arm], claim: Claim, alpha: float) -> float
     ceiling = 1 / (1 + math.exp(-claim.epsilon))
     smallest = math.inf
     for arm in arms:
-        best = prospects.best(arm.tally.counts, arm.tally.draws, alpha, claim.delta)
-        guesses = best.correct + best.wrong
+        horizon = prospects.Horizon(arm.tally.draws, alpha, claim.delta)
+        guesses = prospects.best(arm.tally.counts, horizon).guesses
         needed = np.arange(guesses + 1)
         enough = needed[bdtrc(needed - 1, guesses, ceiling) <= alpha]
         if guesses and enough.size:
