@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _HALF = 0.5  # pseudo-count of both kinds: a level that was never wrong is not infinitely good
-_CAUTION = 2.0  # standard errors: among many levels some are lucky
+_CAUTION = 1.0  # standard errors: among many levels some are lucky
 
 
 class Horizon(NamedTuple):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _ENOUGH = 4096  # values from which quantiles are taken
+_MOST_PLACES = 16  # coordinates among which the place of the extremes is told
 
 
 class Features(Protocol):
@@ -105,58 +106,72 @@ class Ramps:
 
 @dataclass
 class Coordinates:
-    """Which coordinate moved: two clamps per coordinate, extremes, their places, common values, NaN."""
+    """Which coordinate moved, and how: clamps and common values of each, the extremes and their places."""
 
     deviation: float = 0.7
     least: int = 8
+    most: int = 32  # coordinates
+    moving: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))  # those with clamps
     centres: Floats = field(default_factory=lambda: np.zeros(0))
     widths: Floats = field(default_factory=lambda: np.zeros((2, 0)))
-    common: Floats = field(default_factory=lambda: np.zeros(0))
-    most: int = 16
+    atoms: list[tuple[int, Floats]] = field(default_factory=list)  # (coordinate, its common values)
+    common: Floats = field(default_factory=lambda: np.zeros(0))  # of all coordinates together
 
     def choose(self, batch: Batch) -> bool:
-        """Centre of each coordinate between its class medians, widths from its spread."""
+        """Common values of each coordinate; of the rest, a centre between the medians and two widths."""
         values = batch.values[:_ENOUGH, : self.most]
-        if not values.shape[1]:
-            return False
         labels = batch.labels[:_ENOUGH]
-        masked = np.where(np.isfinite(values), values, np.nan)
-        seen = ~np.isnan(masked).all(axis=0)
-        self.centres = np.zeros(values.shape[1])
-        self.widths = np.ones((2, values.shape[1]))
-        for j in np.flatnonzero(seen):
-            column = masked[:, j]
-            sides = [column[side & ~np.isnan(column)] for side in (labels, ~labels)]
-            medians = [np.median(side) for side in sides if side.size]
-            self.centres[j] = np.mean(medians)
-            away = np.abs(column - self.centres[j])
-            self.widths[:, j] = np.maximum(np.nanquantile(away, [0.3, 0.8]), 1e-9)
-        values_seen, counts = np.unique(values, return_counts=True)
-        order = np.argsort(-counts)[:6]
-        self.common = values_seen[order][counts[order] > 0.02 * values.size]
-        return True
+        self.atoms, moving, centres, widths = [], [], [], []
+        for j, column in enumerate(values.T):
+            common = _common(column, at_most=3, least=0.01)
+            if common.size:
+                self.atoms.append((j, common))
+            numbers = np.isfinite(column) & ~np.isin(column, common)
+            medians = [np.median(column[side]) for side in (numbers & labels, numbers & ~labels) if side.any()]
+            if medians:
+                moving.append(j)
+                centres.append(np.mean(medians))
+                away = np.abs(column[numbers] - centres[-1])
+                widths.append(np.maximum(np.quantile(away, [0.3, 0.8]), 1e-9))
+        self.moving, self.centres = np.array(moving, dtype=np.intp), np.array(centres)
+        self.widths = np.array(widths).reshape(-1, 2).T
+        self.common = _common(values.reshape(-1), at_most=6, least=0.02)
+        return bool(self.moving.size or self.atoms)
 
     def compute(self, batch: Batch) -> Floats:
         """Everything about the first coordinates, one column each."""
         values = batch.values[:, : self.most]
-        nan = np.isnan(values)
-        centred = np.nan_to_num(values - self.centres, nan=0.0, posinf=1e100, neginf=-1e100)
+        centred = np.nan_to_num(values[:, self.moving] - self.centres, nan=0.0, posinf=1e100, neginf=-1e100)
         columns = [np.clip(centred / width, -1, 1) for width in self.widths]
-        if values.shape[1] > 1:
-            top, bottom = centred.argmax(axis=1), centred.argmin(axis=1)
+        columns += [_equals(values[:, j], common) for j, common in self.atoms]
+        if 1 < self.moving.size <= _MOST_PLACES:
             spread = self.widths[1].mean()
+            places = np.arange(self.moving.size)
             columns += [
                 np.clip(centred.max(axis=1, keepdims=True) / spread, -20, 20),
                 np.clip(centred.min(axis=1, keepdims=True) / spread, -20, 20),
-                (top[:, np.newaxis] == np.arange(values.shape[1])).astype(float),
-                (bottom[:, np.newaxis] == np.arange(values.shape[1])).astype(float),
+                (centred.argmax(axis=1)[:, np.newaxis] == places).astype(float),
+                (centred.argmin(axis=1)[:, np.newaxis] == places).astype(float),
             ]
-        columns += [(values == value).sum(axis=1, keepdims=True).astype(float) for value in self.common]
-        if nan.any():
-            columns.append(nan.sum(axis=1, keepdims=True).astype(float))
-        else:
-            columns.append(np.zeros((len(values), 1)))
+        if values.shape[1] > 1:
+            columns += [
+                _equals(values.reshape(-1), self.common[k : k + 1]).reshape(values.shape).sum(axis=1, keepdims=True)
+                for k in range(self.common.size)
+            ]
         return np.concatenate(columns, axis=1)
+
+
+def _common(values: Floats, *, at_most: int, least: float) -> Floats:
+    """The values (NaN and infinities among them) that make up at least this share, commonest first."""
+    found, counts = np.unique(values, return_counts=True)
+    order = np.argsort(-counts, kind="stable")[:at_most]
+    return np.asarray(found[order][counts[order] > np.maximum(least * values.size, 1)])
+
+
+def _equals(column: Floats, values: Floats) -> Floats:
+    """A flag per value; NaN equals NaN."""
+    wide = column[:, np.newaxis]
+    return ((wide == values) | (np.isnan(wide) & np.isnan(values))).astype(float)
 
 
 @dataclass
