@@ -187,15 +187,16 @@ def _examine(
     if arm.panel is None or draws < 1:
         return _Answers()
     claim = search.claim
-    level = prospects.best(arm.recent(), search.horizon(draws)).level
+    share = prospects.best(arm.recent(), search.horizon(draws)).share
     rule = certificate.find(join(list(arm.sample)), claim.epsilon)
-    marks = exam.sit(search, arm, level, rule, draws, executor)
+    asked = exam.questions(arm, arm.panel, share, rule)
+    marks = exam.sit(search, arm, asked, draws, executor)
     by_panel = guess_lower(marks.correct, marks.guesses, draws, shares.panel * alpha, claim.delta)
     by_rule = guess_lower(marks.rule_correct, marks.rule_guesses, draws, shares.rule * alpha, claim.delta)
     return _Answers(
         exam=Exam(
             pair=arm.pair.name,
-            threshold=float(evidence.LEVELS[level]),
+            threshold=asked.threshold,
             draws=draws,
             guesses=marks.guesses,
             correct=marks.correct,

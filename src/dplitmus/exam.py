@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dplitmus import evidence
 from dplitmus.samples import Plan
 from dplitmus.search import largest_chunk
 
@@ -47,14 +46,14 @@ class Questions:
     """The two rules."""
 
     panel: Panel
-    level: int
+    threshold: float  # of |logit|, from which on the panel guesses
     rule: Rule | None
 
     def mark(self, task: Task) -> Marks:
         """Draw one chunk and count."""
         batch = task.draw()
         logits = self.panel.forecast(batch)
-        guess = evidence.level_of(logits) >= self.level
+        guess = np.abs(logits) >= self.threshold
         right = (logits > 0) == batch.labels
         happens = self.rule.happens(batch) if self.rule else np.zeros(len(batch), dtype=bool)
         label = self.rule.label if self.rule else False
@@ -66,13 +65,20 @@ class Questions:
         )
 
 
-def sit(search: Search, arm: Arm, level: int, rule: Rule | None, draws: int, executor: Executor) -> Marks:
-    """Draw `draws` fresh draws of the arm and count; the result does not depend on the executor."""
-    if arm.panel is None:
-        raise ValueError("an exam comes after a search")
-    panel = copy.copy(arm.panel)
+def questions(arm: Arm, panel: Panel, share: float, rule: Rule | None) -> Questions:
+    """Freeze the panel, to guess on about this share of the draws.
+
+    The share comes from guesses of the past; which of today's forecasts are the strongest, up to that share,
+    shows on past outputs (their labels are not looked at).
+    """
+    panel = copy.copy(panel)
     panel.past = []  # only needed to learn
-    questions = Questions(panel, level, rule)
+    strengths = np.concatenate([np.abs(panel.forecast(batch)) for batch in arm.sample])
+    return Questions(panel, float(np.quantile(strengths, max(0.0, 1 - share))), rule)
+
+
+def sit(search: Search, arm: Arm, asked: Questions, draws: int, executor: Executor) -> Marks:
+    """Draw `draws` fresh draws of the arm and count; the result does not depend on the executor."""
     rows = largest_chunk(arm.sample[-1].values.shape[1])
     marks = Marks(0, 0, 0, 0)
     first = arm.dispatched
@@ -80,7 +86,7 @@ def sit(search: Search, arm: Arm, level: int, rule: Rule | None, draws: int, exe
     try:
         for chunk, size in enumerate(Plan(draws, rows)):
             task = search.task(arm, size, (_PHASE_EXAM, arm.number, chunk), None, first)
-            waiting.append(executor.submit(questions.mark, task))
+            waiting.append(executor.submit(asked.mark, task))
             first += size
             if len(waiting) >= _IN_FLIGHT:
                 marks = marks.plus(waiting.popleft().result())

@@ -44,7 +44,7 @@ _SEQUENTIAL = 4096  # draws on a pair up to which nothing is in flight
 _IN_FLIGHT = 8
 _LARGEST_VALUES, _LARGEST_ROWS = 2**20, 2**16  # of a chunk
 _LEARNT_ROWS = 2**15  # of a chunk that travel back to be learned from; few, once the panel has converged
-_SAMPLE_ROWS = 2**15  # recent outputs kept for the counterexample
+_SAMPLE_ROWS = 2**17  # recent outputs kept for the counterexample
 _LEAST_ON_A_PAIR = 40  # draws before the bandit compares pairs
 _SPREAD = 0.3  # of the draws are spread evenly: a panel must learn before its guesses show how good a pair is
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _ENOUGH = 4096  # values from which quantiles are taken
+_CORRELATED = 0.3  # the least correlation worth undoing
 _MOST_PLACES = 16  # coordinates among which the place of the extremes is told
 
 
@@ -172,6 +173,47 @@ def _equals(column: Floats, values: Floats) -> Floats:
     """A flag per value; NaN equals NaN."""
     wide = column[:, np.newaxis]
     return ((wide == values) | (np.isnan(wide) & np.isnan(values))).astype(float)
+
+
+@dataclass
+class Decorrelated:
+    """Clamps of what is new in each coordinate, given those before it: running sums become their steps.
+
+    The Cholesky factor of the covariance, as seen within the labels, undoes any such mixing of
+    independent noises. It is not used where coordinates are hardly correlated.
+    """
+
+    deviation: float = 0.7
+    least: int = 256
+    mean: Floats = field(default_factory=lambda: np.zeros(0))
+    unmix: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    widths: Floats = field(default_factory=lambda: np.zeros(0))
+    most: int = 32
+
+    def choose(self, batch: Batch) -> bool:
+        """Means, the inverse factor, and three widths for all coordinates together."""
+        values, labels = batch.values[:_ENOUGH], batch.labels[:_ENOUGH]
+        if not 1 < values.shape[1] <= self.most or not np.isfinite(values).all() or labels.all() or not labels.any():
+            return False
+        self.mean = values.mean(axis=0)
+        means = np.stack([values[~labels].mean(axis=0), values[labels].mean(axis=0)])
+        within = values - means[labels.astype(np.intp)]
+        covariance = within.T @ within / len(values)
+        deviations = np.sqrt(np.diag(covariance))
+        if not (deviations > 0).all():
+            return False
+        correlation = covariance / np.outer(deviations, deviations)
+        if np.abs(correlation - np.eye(self.mean.size)).max() < _CORRELATED:
+            return False
+        factor = np.linalg.cholesky(correlation + 1e-9 * np.eye(self.mean.size))
+        self.unmix = (np.linalg.inv(factor) / deviations).T
+        self.widths = np.quantile(np.abs((values - self.mean) @ self.unmix), [0.05, 0.3, 0.8])
+        return bool((self.widths > 0).all())
+
+    def compute(self, batch: Batch) -> Floats:
+        """Clamps at the widths."""
+        steps = np.nan_to_num((batch.values - self.mean) @ self.unmix, nan=0.0, posinf=1e100, neginf=-1e100)
+        return np.concatenate([np.clip(steps / width, -1, 1) for width in self.widths], axis=1)
 
 
 @dataclass

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from dplitmus.forecast.clamp import Clamp
-from dplitmus.forecast.features import Atoms, Coordinates, Ramps, Regression
+from dplitmus.forecast.features import Atoms, Coordinates, Decorrelated, Ramps, Regression
 from dplitmus.forecast.tables import Edges, Regions, Symbols, Tree
 from dplitmus.outputs import join
 
@@ -90,6 +90,8 @@ class Panel:
                 (0.075, Regression(Atoms())),
                 (0.075, Edges()),
             ]
+        if numeric and batch.values.shape[1] > 1:
+            members.append((0.05, Regression(Decorrelated())))
         if numeric and shaped and raw_too:
             members.append((0.15, Clamp(oriented=False)))
         if shaped:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _PRIORS = np.array([0.1, 0.5, 2.0, 8.0, 64.0, 512.0])  # pseudo-counts, from trusting to cautious
 _PREFERENCE = np.log([0.24, 0.24, 0.24, 0.24, 0.02, 0.02])  # a weak signal takes many draws anyway
 _MOST_SYMBOLS = 4096
+_LEAVES = 128  # of a tree
+_TAIL, _TAIL_RATIO, _LEAST_IN_TAIL = 1 / 64, 0.8, 8  # where tails begin, steps into them, draws at their ends
+_MOST_HISTORY = 2**18  # numbers from which a tree's cuts are chosen
 
 
 @dataclass
@@ -89,31 +92,49 @@ def _prior_weights(counts: Floats) -> Floats:
 
 @dataclass
 class Tree:
-    """Context-tree weighting on one number per output, cut at past quantiles.
+    """Context-tree weighting on one number per output, cut at past quantiles, finer in the tails.
 
     Every node of a binary tree of intervals either predicts for all its outputs alike
     (Krichevsky-Trofimov) or leaves it to its halves; all such prunings are mixed at once
-    (Willems, Shtarkov, Tjalkens 1995).
+    (Willems, Shtarkov, Tjalkens 1995). The cuts are chosen anew whenever the numbers have doubled: a tail
+    takes many draws to be seen.
     """
 
-    depth: int = 6
     cuts: Floats | None = None
     centre: Floats = field(default_factory=lambda: np.zeros(0))
     spread: Floats = field(default_factory=lambda: np.zeros(0))
     counts: Floats = field(default_factory=lambda: np.zeros((0, 2)))
     leaf: Floats = field(default_factory=lambda: np.zeros(0))
+    history: list[tuple[Floats, NDArray[np.bool_]]] = field(default_factory=list)
+    cut_at: int = 0
+    kept: int = 0
+
+    def __getstate__(self) -> dict[str, object]:
+        """A copy forecasts and does not learn: it travels without the history."""
+        return self.__dict__ | {"history": []}
 
     def learn(self, batch: Batch, *, whole: bool) -> None:
-        """Choose the cuts (`whole`), count, and weigh the prunings."""
+        """Choose the cuts if it is time, count, and weigh the prunings."""
         if whole:
-            self._choose_cuts(batch)
-        if self.cuts is None:
+            self._standardise(batch)
+            self.history, self.kept, self.cut_at = [], 0, 0
+        if not self.centre.size:
             return
-        place = np.searchsorted(self.cuts, self._number(batch), side="right")
-        leaves = 2**self.depth
-        fresh = np.bincount(place * 2 + batch.labels, minlength=2 * leaves).reshape(-1, 2).astype(float)
-        self.counts = fresh if whole else self.counts + fresh
-        self.leaf = _tree_forecasts(self.counts)
+        numbers, labels = self._number(batch), batch.labels
+        if self.kept < _MOST_HISTORY:
+            self.history.append((numbers, labels))
+            self.kept += numbers.size
+            if self.kept >= 2 * self.cut_at:
+                numbers, labels = (np.concatenate(parts) for parts in zip(*self.history, strict=True))
+                self.history, self.cut_at = [(numbers, labels)], self.kept
+                self.cuts = _cuts(np.sort(numbers))
+                self.counts = np.zeros((_LEAVES, 2))
+        else:
+            self.history = []
+        if self.cuts is not None:
+            place = np.searchsorted(self.cuts, numbers, side="right")
+            self.counts += np.bincount(place * 2 + labels, minlength=2 * _LEAVES).reshape(-1, 2)
+            self.leaf = _tree_forecasts(self.counts)
 
     def forecast(self, batch: Batch) -> Floats:
         """The mixture's forecast for the interval of each output."""
@@ -130,25 +151,27 @@ class Tree:
             number = np.nan_to_num(number, nan=0.0).sum(axis=1)
         return np.nan_to_num(number, nan=1e301, posinf=1e300, neginf=-1e300)
 
-    def _choose_cuts(self, batch: Batch) -> None:
+    def _standardise(self, batch: Batch) -> None:
         values = batch.oriented()[:4096]
-        self.cuts = None
-        if not values.shape[1] or not np.isfinite(values).any():
-            return
-        finite = np.where(np.isfinite(values), values, np.nan)
-        middle = np.nan_to_num(np.nanmedian(finite)) if values.shape[1] == 1 else _column_medians(finite)
-        self.centre = np.atleast_1d(middle)
-        away = np.abs(finite - self.centre)
-        self.spread = np.maximum(np.atleast_1d(_column_medians(away)), 1e-9)
-        numbers = np.sort(self._number(batch.rows(slice(0, 4096))))
-        cells = 2**self.depth
-        distinct = np.unique(numbers)
-        if distinct.size <= cells:
-            cuts = (distinct[:-1] + distinct[1:]) / 2
-        else:
-            cuts = np.unique(np.quantile(numbers, np.arange(1, cells) / cells))
-        # Pad with cuts that nothing reaches, so that the tree is always complete.
-        self.cuts = np.concatenate([cuts, np.full(cells - 1 - cuts.size, np.inf)])
+        self.cuts, self.centre = None, np.zeros(0)
+        if values.shape[1] and np.isfinite(values).any():
+            finite = np.where(np.isfinite(values), values, np.nan)
+            self.centre = _column_medians(finite)
+            self.spread = np.maximum(_column_medians(np.abs(finite - self.centre)), 1e-9)
+
+
+def _cuts(ordered: Floats) -> Floats:
+    """Cuts between all distinct numbers if these are few; otherwise quantiles, in a ratio in the tails."""
+    distinct = ordered[np.concatenate([[True], np.diff(ordered) > 0])]
+    if distinct.size <= _LEAVES:
+        cuts = (distinct[:-1] + distinct[1:]) / 2
+    else:
+        tail = _TAIL * _TAIL_RATIO ** np.arange(1, (_LEAVES - round(1 / _TAIL)) // 2 + 1)
+        tail = tail[tail * ordered.size >= _LEAST_IN_TAIL]
+        shares = np.concatenate([tail[::-1], np.arange(_TAIL, 1, _TAIL), 1 - tail])
+        cuts = np.unique(ordered[(shares * ordered.size).astype(np.intp)])
+    # Pad with cuts that nothing reaches, so that the tree is always complete.
+    return np.concatenate([cuts, np.full(_LEAVES - 1 - cuts.size, np.inf)])
 
 
 def _column_medians(values: Floats) -> Floats:
