@@ -56,7 +56,7 @@ class Shares(NamedTuple):
 # To stop early is up to the bets; the tightest bound comes from many draws judged by a frozen panel.
 _EARLY = Shares(0.98, 0.01, 0.01, draws=0.9)
 _TIGHT = Shares(0.09, 0.9, 0.01, draws=0.35)
-_TIGHT_MANY = _TIGHT._replace(draws=0.6)  # to find the best of several pairs takes draws
+_TIGHT_MANY = _TIGHT._replace(draws=0.55)  # to find the best of several pairs takes draws
 
 
 def audit(
@@ -180,7 +180,7 @@ def _examine(
         return prospects.best(arm.recent(), search.horizon(left)).promise
 
     if everything:
-        arm = max(search.running or search.arms, key=promise)
+        arm = max(search.running, key=promise)
     else:
         arm = max(search.arms, key=lambda arm: arm.log_wealth)
     draws = left if everything else min(left, max(_LEAST_FRESH, _FRESH_FACTOR * arm.tally.draws))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # an odd constant with well-mixed bits
+_FEW = 256  # outputs that show whether there are few kinds of them
 _NAN_BITS = np.uint64(0x7FF8000000000000)
 
 
@@ -94,6 +95,16 @@ class Batch:
         kept = min(columns, self.values.shape[1])
         values[:, :kept] = self.values[:, :kept]
         return Batch(values, self.keys, self.labels, other.geometry, self.names)
+
+    def distinct(self) -> tuple[Batch, NDArray[np.intp] | None]:
+        """One row of each kind and where each output is among them, if the kinds are few; else no places.
+
+        Equal outputs get equal forecasts, so that only these need be computed.
+        """
+        if np.unique(self.keys[:_FEW]).size > _FEW // 4 or len(self) < _FEW:
+            return self, None
+        _, first, place = np.unique(self.keys, return_index=True, return_inverse=True)
+        return self.rows(first), place
 
     def oriented(self) -> NDArray[np.float64]:
         """Values in the direction from x to x', where there is one; otherwise as they are."""

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 _PHASE_SEARCH, _PHASE_BANDIT = 20, 21
 _GROWTH_EARLY, _GROWTH = 0.07, 0.03  # size of a chunk, as a share of the pair's draws so far
+_GROWTH_PATIENT = 0.15  # where nothing depends on stopping early
 _SMALLEST = 2  # rows of the first chunks
 _SEQUENTIAL = 4096  # draws on a pair up to which nothing is in flight
 _IN_FLIGHT = 8
@@ -70,10 +71,13 @@ class Arm:
     sample: deque[Batch] = field(default_factory=deque)  # recent outputs, for the counterexample
     past: list[NDArray[np.int64]] = field(default_factory=list)  # counts, whenever the draws had doubled
 
-    def next_size(self, columns: int) -> int:
-        """Rows of the next chunk: a share of what was dispatched, so that learning keeps up."""
+    def next_size(self, columns: int, *, hurried: bool) -> int:
+        """Rows of the next chunk: a share of what was dispatched, so that learning keeps up.
+
+        `hurried`: the run will end as soon as the claim is refuted, so that small chunks save draws.
+        """
         n = self.dispatched
-        share = _GROWTH_EARLY if n < _SEQUENTIAL else _GROWTH
+        share = _GROWTH_PATIENT if not hurried else _GROWTH_EARLY if n < _SEQUENTIAL else _GROWTH
         return max(_SMALLEST, min(largest_chunk(columns), int(share * n)))
 
     def recent(self) -> NDArray[np.int64]:
@@ -163,7 +167,7 @@ class Search:
     deadline: float
     progress: Callable[[int], None] | None
     explore: float | None = None  # alpha of an exam for which the best pair is looked for, if there is one
-    running: list[Arm] = field(default_factory=list)  # pairs that have not retired
+    running: list[Arm] = field(init=False)  # pairs that have not retired
     halved: int = 0
     joint: evidence.Tally = field(default_factory=evidence.Tally)
     chunks: int = 0
@@ -171,13 +175,16 @@ class Search:
     log_wealth: float = 0.0
     bets: list[evidence.Stream] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.running = list(self.arms)
+
     def run(self, executor: Executor, *, stop_when_refuted: bool) -> None:
         """Dispatch and merge until the claim is refuted or the budget is spent."""
         waiting: deque[tuple[Arm, Future[Outcome]]] = deque()
         try:
             while True:
                 lag = 0 if self.dispatched < _SEQUENTIAL * len(self.arms) else _IN_FLIGHT - 1
-                spent = self.dispatched >= self.budget or time.monotonic() > self.deadline
+                spent = self.dispatched >= self.budget or time.monotonic() > self.deadline or self._ready
                 if waiting and (len(waiting) > lag or spent):
                     arm, future = waiting.popleft()
                     self._merge(arm, future.result())
@@ -199,7 +206,7 @@ class Search:
 
     def _task(self, arm: Arm) -> Task:
         columns = arm.sample[-1].values.shape[1] if arm.sample else 1
-        size = min(arm.next_size(columns), self.budget - self.dispatched)
+        size = min(arm.next_size(columns, hurried=self.explore is None), self.budget - self.dispatched)
         # In flight, the panel of this moment judges; later learning must not reach it.
         panel = copy.copy(arm.panel)
         if panel is not None and self.dispatched >= _SEQUENTIAL * len(self.arms):
@@ -277,18 +284,26 @@ class Search:
     def _halving(self) -> Arm:
         """To find the best pair: equal draws for all, and the worse half retires, again and again.
 
-        Sequential halving (Karnin, Koren, Somekh 2013). All rounds have the same number of draws.
+        Sequential halving (Karnin, Koren, Somekh 2013). All rounds have the same number of draws; when one
+        pair is clearly the best, all others retire.
         """
         rounds = math.ceil(math.log2(len(self.arms)))
-        if not self.running:
-            self.running = list(self.arms)
-        passed = int(rounds * self.dispatched / self.budget)
-        while self.halved < min(passed, rounds - 1):
+        passed = min(int(rounds * self.dispatched / self.budget), rounds - 1)
+        if self.halved < passed:
+            self.halved = passed
             horizon = self.horizon(self.budget)
-            self.running.sort(key=lambda arm: -prospects.best(arm.recent(), horizon).expected(horizon))
-            self.running = self.running[: math.ceil(len(self.running) / 2)]
-            self.halved += 1
+            hopes = {arm.number: prospects.best(arm.recent(), horizon) for arm in self.running}
+            self.running.sort(key=lambda arm: -hopes[arm.number].expected(horizon))
+            best, *others = (hopes[arm.number] for arm in self.running)
+            clear = all(best.promise > other.expected(horizon) + 2 * other.error for other in others)
+            self.running = self.running[: 1 if clear else math.ceil(len(self.running) / 2)]
         return min(self.running, key=lambda arm: (arm.dispatched, arm.number))
+
+    @property
+    def _ready(self) -> bool:
+        """Whether an exam will come, one pair is left for it, and its panel would hardly get better."""
+        panel = self.running[0].panel
+        return self.explore is not None and len(self.running) == 1 and panel is not None and panel.converged
 
     def horizon(self, draws: int) -> prospects.Horizon:
         """So many draws, for this claim."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _ENOUGH = 4096  # values from which quantiles are taken
 _CORRELATED = 0.3  # the least correlation worth undoing
+_FURTHEST = 30.0  # standard deviations from the mean
 _MOST_PLACES = 16  # coordinates among which the place of the extremes is told
 
 
@@ -55,25 +56,36 @@ class Regression:
             self.posterior = None
             if len(batch) < self.features.least or not self.features.choose(batch):
                 return
-            raw = self.features.compute(batch)
-            self.centre, self.scale = raw.mean(axis=0), np.maximum(raw.std(axis=0), 1e-9)
+            raw, ones, total = self._counted(batch)
+            share = total / total.sum()
+            self.centre = share @ raw
+            # A rare feature must not become a huge one.
+            furthest = np.abs(raw - self.centre).max(axis=0) / _FURTHEST
+            deviation = np.sqrt(share @ np.square(raw - self.centre))
+            self.scale = np.maximum(np.maximum(deviation, furthest), 1e-9)
             prior, steps = Posterior.prior(raw.shape[1] + 1, self.features.deviation), 8
         elif self.posterior is None:
             return
         else:
+            raw, ones, total = self._counted(batch)
             prior, steps = self.posterior, 2
-        self.posterior = prior.given(self._standard(batch), batch.labels, steps=steps)
+        standard = np.concatenate([(raw - self.centre) / self.scale, np.ones((len(raw), 1))], axis=1)
+        self.posterior = prior.given(standard, ones, total, steps=steps)
         self.used = self.posterior.shrunk(self.features.deviation)
+
+    def _counted(self, batch: Batch) -> tuple[Floats, Floats, Floats]:
+        """Features of each kind of output, how often it had label 1, and how often it occurred."""
+        kinds, place = batch.distinct()
+        if place is None:
+            return self.features.compute(batch), batch.labels.astype(float), np.ones(len(batch))
+        ones = np.bincount(place, weights=batch.labels, minlength=len(kinds))
+        return self.features.compute(kinds), ones, np.bincount(place, minlength=len(kinds)).astype(float)
 
     def forecast(self, batch: Batch) -> Floats:
         """Predictive probability of label 1."""
         if self.posterior is None or self.used is None:
             return np.full(len(batch), 0.5)
-        return self.used.forecast(self._standard(batch))
-
-    def _standard(self, batch: Batch) -> Floats:
-        standard = (self.features.compute(batch) - self.centre) / self.scale
-        return np.concatenate([np.clip(standard, -30, 30), np.ones((len(batch), 1))], axis=1)
+        return self.used.forecast(self.features.compute(batch), self.centre, self.scale)
 
 
 @dataclass

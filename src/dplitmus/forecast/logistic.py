@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _LARGEST_STEP = 4.0  # a Newton step from far away may overshoot
+_CERTAIN, _FEW = 0.01, 256  # a variance of the logit that changes nothing, and rows that show it
 _NARROWER = ((1.0, 0.0), (1 / 4, -1.5), (1 / 16, -1.5), (1 / 64, -1.5))  # (of the deviation, log prior)
 
 
@@ -35,13 +36,16 @@ class Posterior:
         """Independent weights of the given standard deviation around zero."""
         return cls(np.zeros(features), np.eye(features) / deviation**2)
 
-    def given(self, features: Floats, labels: NDArray[np.bool_], *, steps: int) -> Posterior:
-        """The posterior after more data, with this one as the prior."""
+    def given(self, features: Floats, ones: Floats, total: Floats, *, steps: int) -> Posterior:
+        """The posterior after more data, with this one as the prior.
+
+        Row i of the features occurred `total[i]` times, `ones[i]` of them with label 1.
+        """
         mean, precision = self.mean, self.precision
         for _ in range(steps):
             p = expit(features @ mean)
-            gradient = features.T @ (labels - p) - self.precision @ (mean - self.mean)
-            precision = self.precision + (features.T * (p * (1 - p))) @ features
+            gradient = features.T @ (ones - total * p) - self.precision @ (mean - self.mean)
+            precision = self.precision + (features.T * (total * p * (1 - p))) @ features
             step = np.linalg.solve(precision, gradient)
             size = np.abs(step).max(initial=0.0)
             mean = mean + step * min(1.0, _LARGEST_STEP / max(size, 1e-300))
@@ -67,11 +71,23 @@ class Posterior:
                 best, most = Posterior(mean, precision), float(evidence)
         return best
 
-    def forecast(self, features: Floats) -> Floats:
-        """Predictive probability of label 1, shrunk towards 1/2 where the weights are uncertain."""
+    def forecast(self, features: Floats, centre: Floats, scale: Floats) -> Floats:
+        """Predictive probability of label 1, shrunk towards 1/2 where the weights are uncertain.
+
+        `features` are raw: to standardise the few weights is cheaper. The last weight is the intercept's.
+        """
+        weights = self.mean[:-1] / scale
+        logit = features @ weights + (self.mean[-1] - centre @ weights)
+        some = self._variance(features[:_FEW], centre, scale)
+        if some.size and some.max() > _CERTAIN:
+            logit /= np.sqrt(1 + math.pi / 8 * self._variance(features, centre, scale))
+        return np.asarray(expit(logit))
+
+    def _variance(self, features: Floats, centre: Floats, scale: Floats) -> Floats:
+        """Posterior variance of the logit of each row."""
         root = np.linalg.cholesky(np.linalg.inv(self.precision))
-        variance = np.square(features @ root).sum(axis=1)
-        return np.asarray(expit(features @ self.mean / np.sqrt(1 + math.pi / 8 * variance)))
+        weights = root[:-1] / scale[:, np.newaxis]
+        return np.asarray(np.square(features @ weights + (root[-1] - centre @ weights)).sum(axis=1))
 
 
 def one_weight(

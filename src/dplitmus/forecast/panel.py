@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SURE = 1e-6  # no forecast is closer to 0 or 1
 _FREEZE = 5000  # draws from which features stay and statistics stream
 _FROZEN_VALUES = 2**17  # or this many numbers, whatever comes first
-_SAMPLE = 2048  # rows on which experts without weight are still scored
+_SAMPLE, _IDLE_SHARE = 2048, 8  # rows, at least, and share of a chunk on which idle experts are scored
 _REFIT_ACTIVE, _REFIT_IDLE = 1.13, 1.5  # growth of the past that calls for a new fit
 _CONVERGED = 30_000.0  # signal from which few draws of a chunk are learned
 _IDLE = 1e-3  # weight below which an expert is scored on that sample only
@@ -104,27 +104,29 @@ class Panel:
         """Forecast a chunk by what is known now; the labels are only used to score the experts."""
         weights = np.exp(self.log_weights)
         active = weights >= _IDLE
-        sample = batch.rows(slice(0, _SAMPLE))
+        kinds, place = batch.distinct()
+        labels = batch.labels
+        some = max(_SAMPLE, len(batch) // _IDLE_SHARE)
+        etas = [
+            np.clip(expert.forecast(kinds if awake else batch.rows(slice(0, some))), SURE, 1 - SURE)
+            for expert, awake in zip(self.experts, active, strict=True)
+        ]
+        mixture = weights[active] @ np.stack([etas[k] for k in np.flatnonzero(active)]) / weights[active].sum()
         losses = np.zeros(len(self.experts))
-        mixture = np.zeros(len(batch))
-        for k, expert in enumerate(self.experts):
-            seen = batch if active[k] else sample
-            eta = np.clip(expert.forecast(seen), SURE, 1 - SURE)
-            right = np.where(seen.labels, eta, 1 - eta)
-            losses[k] = np.log(right[:_SAMPLE]).sum()
-            if active[k]:
-                mixture += weights[k] * eta
-        mixture /= weights[active].sum()
-        logits = np.log(mixture / (1 - mixture))
-        return Judgement(logits, losses, len(sample), float(np.square(logits).mean()))
+        # Where an idle expert says nothing it is taken to say what the others do (Freund et al. 1997).
+        rest = _log_loss(mixture, place, labels, some)
+        for k, eta in enumerate(etas):
+            losses[k] = _log_loss(eta, place, labels) if active[k] else _log_loss(eta, None, labels[:some]) + rest
+        logits = _logits(mixture, place)
+        return Judgement(logits, losses, len(batch), float(np.square(logits).mean()))
 
     def forecast(self, batch: Batch) -> Floats:
         """The logits of the mixture alone: nothing is scored, nothing will be learned."""
         weights = np.exp(self.log_weights)
         active = np.flatnonzero(weights >= _IDLE)
-        etas = [np.clip(self.experts[k].forecast(batch), SURE, 1 - SURE) for k in active]
-        mixture = weights[active] @ np.stack(etas) / weights[active].sum()
-        return np.asarray(np.log(mixture / (1 - mixture)))
+        kinds, place = batch.distinct()
+        etas = [np.clip(self.experts[k].forecast(kinds), SURE, 1 - SURE) for k in active]
+        return _logits(weights[active] @ np.stack(etas) / weights[active].sum(), place)
 
     def learn(self, batch: Batch, judgement: Judgement | None) -> None:
         """Take a judged chunk into account: weights first, then the experts themselves."""
@@ -142,7 +144,8 @@ class Panel:
         active = np.exp(self.log_weights) >= _IDLE
         if self.frozen:
             for expert, is_active in zip(self.experts, active, strict=True):
-                expert.learn(batch if is_active else batch.rows(slice(0, _SAMPLE // 4)), whole=False)
+                some = slice(0, max(_SAMPLE // 4, len(batch) // _IDLE_SHARE))
+                expert.learn(batch if is_active else batch.rows(some), whole=False)
             return
         self.past.append(batch)
         freeze = self.draws >= _FREEZE or self.draws * batch.values.shape[1] >= _FROZEN_VALUES
@@ -154,3 +157,16 @@ class Panel:
                 self.taught[k] = self.draws
         if freeze:
             self.frozen, self.past = True, []
+
+
+def _log_loss(
+    eta: Floats, place: NDArray[np.intp] | None, labels: NDArray[np.bool_], first: int = 0
+) -> float:
+    """Sum of log probabilities of the labels, from row `first` on."""
+    eta = eta[first:] if place is None else eta[place[first:]]
+    return float(np.log(np.where(labels[first:], eta, 1 - eta)).sum())
+
+
+def _logits(eta: Floats, place: NDArray[np.intp] | None) -> Floats:
+    logits = np.log(eta / (1 - eta))
+    return np.asarray(logits if place is None else logits[place])
