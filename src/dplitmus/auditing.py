@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 _PHASE_STOCK = 23
 _LARGEST_STOCK = 2**21  # outputs of long calls that are kept in memory
 # Fresh draws after a search that stopped early: one simple event needs several times the draws of the panel.
-_LEAST_FRESH, _FRESH_FACTOR = 1000, 8
+_LEAST_FRESH, _FRESH_FACTOR = 1250, 10
+_REHEARSAL = 0.2  # of the fresh draws
 
 
 class Shares(NamedTuple):
@@ -56,7 +57,7 @@ class Shares(NamedTuple):
 # To stop early is up to the bets; the tightest bound comes from many draws judged by a frozen panel.
 _EARLY = Shares(0.98, 0.01, 0.01, draws=0.9)
 _TIGHT = Shares(0.09, 0.9, 0.01, draws=0.35)
-_TIGHT_MANY = _TIGHT._replace(draws=0.55)  # to find the best of several pairs takes draws
+_TIGHT_MANY = _TIGHT._replace(draws=0.45)  # to find the best of several pairs takes draws
 
 
 def audit(
@@ -176,27 +177,25 @@ def _examine(
     search: Search, shares: Shares, alpha: float, left: int, executor: Executor, *, everything: bool
 ) -> _Answers:
     """Choose the pair, the panel's level and the readable rule; count both on fresh draws."""
-    def promise(arm: Arm) -> float:
-        return prospects.best(arm.recent(), search.horizon(left)).promise
-
-    if everything:
-        arm = max(search.running, key=promise)
-    else:
-        arm = max(search.arms, key=lambda arm: arm.log_wealth)
-    draws = left if everything else min(left, max(_LEAST_FRESH, _FRESH_FACTOR * arm.tally.draws))
-    if arm.panel is None or draws < 1:
+    candidates = search.running if everything else [max(search.arms, key=lambda arm: arm.log_wealth)]
+    if not everything:
+        left = min(left, max(_LEAST_FRESH, _FRESH_FACTOR * candidates[0].tally.draws))
+    each = int(_REHEARSAL * left / len(candidates))
+    draws = left - each * len(candidates)
+    if draws < 1 or any(arm.panel is None for arm in candidates):
         return _Answers()
+    horizon = search.horizon(draws)
+    hopes = [prospects.best(exam.rehearse(search, arm, each, executor), horizon) for arm in candidates]
+    arm, hope = max(zip(candidates, hopes, strict=True), key=lambda both: both[1].promise)
     claim = search.claim
-    share = prospects.best(arm.recent(), search.horizon(draws)).share
     rule = certificate.find(join(list(arm.sample)), claim.epsilon)
-    asked = exam.questions(arm, arm.panel, share, rule)
-    marks = exam.sit(search, arm, asked, draws, executor)
+    marks = exam.sit(search, arm, hope.level, rule, draws, executor)
     by_panel = guess_lower(marks.correct, marks.guesses, draws, shares.panel * alpha, claim.delta)
     by_rule = guess_lower(marks.rule_correct, marks.rule_guesses, draws, shares.rule * alpha, claim.delta)
     return _Answers(
         exam=Exam(
             pair=arm.pair.name,
-            threshold=asked.threshold,
+            threshold=float(evidence.LEVELS[hope.level]),
             draws=draws,
             guesses=marks.guesses,
             correct=marks.correct,
@@ -204,7 +203,7 @@ def _examine(
         ),
         counterexample=_counterexample(arm, rule, marks, draws, claim) if rule else None,
         epsilon_lower=max(by_panel, by_rule),
-        draws=draws,
+        draws=left,
     )
 
 

@@ -60,6 +60,13 @@ def level_of(logit: NDArray[np.float64]) -> NDArray[np.intp]:
     return np.minimum(index, LEVELS.size - 1)
 
 
+def tallied(logits: NDArray[np.float64], labels: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Correct and wrong forecasts per level."""
+    levels, right = level_of(logits), (logits > 0) == labels
+    counts = [np.bincount(levels[side], minlength=LEVELS.size) for side in (right, ~right)]
+    return np.stack(counts).astype(np.int64)
+
+
 @dataclass
 class Tally:
     """Correct and wrong forecasts per level, and what they were when each later start was made."""

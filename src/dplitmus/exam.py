@@ -1,8 +1,9 @@
 """The exam: what the search has learned is frozen, and counted on fresh draws.
 
-Takes a search that has ended; gives counts for two rules that were fixed before the first fresh draw: the
-panel's guesses from a fixed level on, and the simplest event that a person can read. The number of
-fresh draws is fixed beforehand too, so that binomial bounds on these counts are exact.
+Takes a search that has ended. A rehearsal shows from which level on the frozen panel guesses best; the exam
+itself counts two rules that were fixed before its first draw: the panel's guesses from that level on,
+and the simplest event that a person can read. The number of draws is fixed beforehand too, so that
+binomial bounds on these counts are exact.
 """
 
 from __future__ import annotations
@@ -10,31 +11,36 @@ from __future__ import annotations
 import copy
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
+from dplitmus import evidence
 from dplitmus.samples import Plan
 from dplitmus.search import largest_chunk
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from concurrent.futures import Executor, Future
+
+    from numpy.typing import NDArray
 
     from dplitmus.certificate import Rule
     from dplitmus.forecast.panel import Panel
     from dplitmus.search import Arm, Search, Task
 
-_PHASE_EXAM = 22
+Answer = TypeVar("Answer")
+_PHASE_REHEARSAL, _PHASE_EXAM = 24, 22
 _IN_FLIGHT = 16
 
 
 class Marks(NamedTuple):
     """Guesses and how many of them were right, by the panel and by the rule."""
 
-    guesses: int
-    correct: int
-    rule_guesses: int
-    rule_correct: int
+    guesses: int = 0
+    correct: int = 0
+    rule_guesses: int = 0
+    rule_correct: int = 0
 
     def plus(self, other: Marks) -> Marks:
         """Both together."""
@@ -42,18 +48,39 @@ class Marks(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Questions:
-    """The two rules."""
+class Frozen:
+    """A panel that learns no more."""
 
     panel: Panel
-    threshold: float  # of |logit|, from which on the panel guesses
+
+    @classmethod
+    def of(cls, arm: Arm) -> Frozen:
+        """The panel of a pair as it is now."""
+        if arm.panel is None:
+            raise ValueError("an exam comes after a search")
+        panel = copy.copy(arm.panel)
+        panel.past = []  # only needed to learn
+        return cls(panel)
+
+    def count(self, task: Task) -> NDArray[np.int64]:
+        """Draw one chunk and count right and wrong guesses per level."""
+        batch = task.draw()
+        return evidence.tallied(self.panel.forecast(batch), batch.labels)
+
+
+@dataclass(frozen=True)
+class Questions:
+    """The two rules of the exam."""
+
+    frozen: Frozen
+    level: int
     rule: Rule | None
 
     def mark(self, task: Task) -> Marks:
         """Draw one chunk and count."""
         batch = task.draw()
-        logits = self.panel.forecast(batch)
-        guess = np.abs(logits) >= self.threshold
+        logits = self.frozen.panel.forecast(batch)
+        guess = evidence.level_of(logits) >= self.level
         right = (logits > 0) == batch.labels
         happens = self.rule.happens(batch) if self.rule else np.zeros(len(batch), dtype=bool)
         label = self.rule.label if self.rule else False
@@ -65,34 +92,38 @@ class Questions:
         )
 
 
-def questions(arm: Arm, panel: Panel, share: float, rule: Rule | None) -> Questions:
-    """Freeze the panel, to guess on about this share of the draws.
-
-    The share comes from guesses of the past; which of today's forecasts are the strongest, up to that share,
-    shows on past outputs (their labels are not looked at).
-    """
-    panel = copy.copy(panel)
-    panel.past = []  # only needed to learn
-    strengths = np.concatenate([np.abs(panel.forecast(batch)) for batch in arm.sample])
-    return Questions(panel, float(np.quantile(strengths, max(0.0, 1 - share))), rule)
+def rehearse(search: Search, arm: Arm, draws: int, executor: Executor) -> NDArray[np.int64]:
+    """Right and wrong guesses per level of the frozen panel, on draws that nothing else sees."""
+    counts = np.zeros((2, evidence.LEVELS.size), dtype=np.int64)
+    for part in _answers(search, arm, Frozen.of(arm).count, _PHASE_REHEARSAL, draws, executor):
+        counts += part
+    return counts
 
 
-def sit(search: Search, arm: Arm, asked: Questions, draws: int, executor: Executor) -> Marks:
-    """Draw `draws` fresh draws of the arm and count; the result does not depend on the executor."""
+def sit(
+    search: Search, arm: Arm, level: int, rule: Rule | None, draws: int, executor: Executor
+) -> Marks:
+    """Count both rules on fresh draws; the result does not depend on the executor."""
+    marks = Marks()
+    asked = Questions(Frozen.of(arm), level, rule)
+    for part in _answers(search, arm, asked.mark, _PHASE_EXAM, draws, executor):
+        marks = marks.plus(part)
+    return marks
+
+
+def _answers(
+    search: Search, arm: Arm, ask: Callable[[Task], Answer], phase: int, draws: int, executor: Executor
+) -> Iterator[Answer]:
+    """Draw in chunks through the executor, in order, a few at a time."""
     rows = largest_chunk(arm.sample[-1].values.shape[1])
-    marks = Marks(0, 0, 0, 0)
-    first = arm.dispatched
-    waiting: deque[Future[Marks]] = deque()
+    waiting: deque[Future[Answer]] = deque()
     try:
         for chunk, size in enumerate(Plan(draws, rows)):
-            task = search.task(arm, size, (_PHASE_EXAM, arm.number, chunk), None, first)
-            waiting.append(executor.submit(asked.mark, task))
-            first += size
+            waiting.append(executor.submit(ask, search.fresh(arm, size, (phase, arm.number, chunk))))
             if len(waiting) >= _IN_FLIGHT:
-                marks = marks.plus(waiting.popleft().result())
+                yield waiting.popleft().result()
         while waiting:
-            marks = marks.plus(waiting.popleft().result())
+            yield waiting.popleft().result()
     finally:
         for future in waiting:
             future.cancel()
-    return marks

@@ -45,7 +45,7 @@ _SEQUENTIAL = 4096  # draws on a pair up to which nothing is in flight
 _IN_FLIGHT = 8
 _LARGEST_VALUES, _LARGEST_ROWS = 2**20, 2**16  # of a chunk
 _LEARNT_ROWS = 2**15  # of a chunk that travel back to be learned from; few, once the panel has converged
-_SAMPLE_ROWS = 2**17  # recent outputs kept for the counterexample
+_SAMPLE_ROWS = 2**15  # recent outputs kept for the counterexample
 _LEAST_ON_A_PAIR = 40  # draws before the bandit compares pairs
 _SPREAD = 0.3  # of the draws are spread evenly: a panel must learn before its guesses show how good a pair is
 
@@ -127,15 +127,10 @@ class Outcome:
 def judge_chunk(task: Task) -> Outcome:
     """Draw one chunk and judge it by a panel that has not seen it."""
     batch = task.draw()
-    counts = np.zeros((2, evidence.LEVELS.size), dtype=np.int64)
-    if task.panel is None:
-        counts[0, 0] = len(batch)  # nothing is known yet: abstain
-        return Outcome(counts, None, batch)
+    if task.panel is None:  # nothing is known yet: abstain
+        return Outcome(evidence.tallied(np.zeros(len(batch)), batch.labels), None, batch)
     judgement = task.panel.judge(batch)
-    levels = evidence.level_of(judgement.logits)
-    right = (judgement.logits > 0) == batch.labels
-    counts[0] = np.bincount(levels[right], minlength=evidence.LEVELS.size)
-    counts[1] = np.bincount(levels[~right], minlength=evidence.LEVELS.size)
+    counts = evidence.tallied(judgement.logits, batch.labels)
     slim = judgement._replace(logits=np.zeros(0))
     rows = _LEARNT_ROWS // 16 if task.panel.converged else _LEARNT_ROWS
     return Outcome(counts, slim, batch.rows(slice(0, rows)))
@@ -212,18 +207,18 @@ class Search:
         if panel is not None and self.dispatched >= _SEQUENTIAL * len(self.arms):
             panel.past = []
             panel.experts = copy.deepcopy(panel.experts)
-        key = (_PHASE_SEARCH, arm.number, arm.chunks)
-        task = self.task(arm, size, key, panel, arm.dispatched)
-        arm.dispatched += size
+        task = self.fresh(arm, size, (_PHASE_SEARCH, arm.number, arm.chunks), panel)
         arm.chunks += 1
-        self.dispatched += size
         self.chunks += 1
         return task
 
-    def task(self, arm: Arm, size: int, key: tuple[int, ...], panel: Panel | None, first: int) -> Task:
-        """A chunk of an arm: `first` is its row in the arm's stock, if there is one."""
+    def fresh(self, arm: Arm, size: int, key: tuple[int, ...], panel: Panel | None = None) -> Task:
+        """A chunk of an arm that was not drawn before."""
         like = arm.sample[-1].rows(slice(0, 1)) if arm.sample else None
-        return Task(self.callee, arm.pair, size, self.seed, key, panel, like, arm.stock, first)
+        task = Task(self.callee, arm.pair, size, self.seed, key, panel, like, arm.stock, arm.dispatched)
+        arm.dispatched += size
+        self.dispatched += size
+        return task
 
     def _merge(self, arm: Arm, outcome: Outcome) -> None:
         arm.count(outcome.counts)
