@@ -80,15 +80,15 @@ class Canonical:
 
 ZEROS_ONES_8 = (np.zeros(8), np.ones(8))
 NULLS = {
-    "Laplace n=1": Null(laplace, (np.zeros(1), np.ones(1)), 1.0, 0.0, 600),
-    "Laplace n=8": Null(laplace, ZEROS_ONES_8, 1.0, 0.0, 600),
-    "randomised response": Null(randomised_response, (0.0, 1.0), 1.0, 0.0, 1000),
-    "geometric": Null(geometric, (0.0, 1.0), 1.0, 0.0, 600),
-    "canonical (1, 0.05)": Null(Canonical(0.05), (0.0, 1.0), 1.0, 0.05, 600),
-    "canonical (1, 0.001)": Null(Canonical(0.001), (0.0, 1.0), 1.0, 0.001, 600),
-    "canonical (1, 1e-5)": Null(Canonical(1e-5), (0.0, 1.0), 1.0, 1e-5, 600),
-    "noisy max": Null(noisy_max, (np.array([3.0, 0, 0]), np.array([2.0, 1, 1])), 1.0, 0.0, 600),
-    "sparse vector": Null(sparse_vector, (np.array([0.0, 0, 1]), np.array([1.0, 1, 0])), 1.0, 0.0, 600),
+    "Laplace n=1": Null(laplace, (np.zeros(1), np.ones(1)), 1.0, 0.0, 400),
+    "Laplace n=8": Null(laplace, ZEROS_ONES_8, 1.0, 0.0, 400),
+    "randomised response": Null(randomised_response, (0.0, 1.0), 1.0, 0.0, 600),
+    "geometric": Null(geometric, (0.0, 1.0), 1.0, 0.0, 400),
+    "canonical (1, 0.05)": Null(Canonical(0.05), (0.0, 1.0), 1.0, 0.05, 400),
+    "canonical (1, 0.001)": Null(Canonical(0.001), (0.0, 1.0), 1.0, 0.001, 400),
+    "canonical (1, 1e-5)": Null(Canonical(1e-5), (0.0, 1.0), 1.0, 1e-5, 400),
+    "noisy max": Null(noisy_max, (np.array([3.0, 0, 0]), np.array([2.0, 1, 1])), 1.0, 0.0, 400),
+    "sparse vector": Null(sparse_vector, (np.array([0.0, 0, 1]), np.array([1.0, 1, 0])), 1.0, 0.0, 400),
 }
 
 

@@ -10,7 +10,6 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from scipy.special import bdtrc
 
 from dplitmus import certificate, evidence, exam, prospects
@@ -131,7 +130,7 @@ def audit(
         target=target or importable_name(mechanism),
         verdict=Verdict.VIOLATED if refuted else Verdict.NOT_FOUND,
         claim=claim,
-        epsilon_lower=max(search.epsilon_lower(), answers.epsilon_lower),
+        epsilon_lower=max(search.epsilon_lower, answers.epsilon_lower),
         delta_lower=max(search.delta_lower(), answers.delta_lower),
         alpha=alpha,
         samples=sum(arm.tally.draws for arm in arms) + answers.draws,
@@ -185,11 +184,12 @@ def _examine(
     if draws < 1 or any(arm.panel is None for arm in candidates):
         return _Answers()
     horizon = search.horizon(draws)
-    hopes = [prospects.best(exam.rehearse(search, arm, each, executor), horizon) for arm in candidates]
+    room = exam.Room(search, executor)
+    hopes = [prospects.best(room.rehearse(arm, each), horizon) for arm in candidates]
     arm, hope = max(zip(candidates, hopes, strict=True), key=lambda both: both[1].promise)
     claim = search.claim
     rule = certificate.find(join(list(arm.sample)), claim.epsilon)
-    marks = exam.sit(search, arm, hope.level, rule, draws, executor)
+    marks = room.sit(arm, hope.level, rule, draws)
     by_panel = guess_lower(marks.correct, marks.guesses, draws, shares.panel * alpha, claim.delta)
     by_rule = guess_lower(marks.rule_correct, marks.rule_guesses, draws, shares.rule * alpha, claim.delta)
     return _Answers(
@@ -199,6 +199,7 @@ def _examine(
             draws=draws,
             guesses=marks.guesses,
             correct=marks.correct,
+            alpha=shares.panel * alpha,
             epsilon_lower=by_panel,
         ),
         counterexample=_counterexample(arm, rule, marks, draws, claim) if rule else None,
@@ -209,15 +210,12 @@ def _examine(
 
 def _summary(arm: Arm, search: Search) -> PairSummary:
     """What the pair alone would have certified; across pairs only the run's bound is valid."""
-    if not arm.tally.counts[:, 1:].any():
-        return PairSummary(arm.pair.name, arm.pair.x, arm.pair.x_prime, arm.tally.draws, 0.0)
-    delta = np.full(evidence.EPSILONS.size, search.claim.delta)
-    logs = evidence.log_wealth(arm.tally, evidence.EPSILONS, delta)
-    alone = evidence.largest_refuted(evidence.EPSILONS, logs, search.alpha)
-    return PairSummary(arm.pair.name, arm.pair.x, arm.pair.x_prime, arm.tally.draws, alone)
+    return PairSummary(arm.pair.name, arm.pair.x, arm.pair.x_prime, arm.tally.draws, search.alone(arm))
 
 
-def _counterexample(arm: Arm, rule: certificate.Rule, marks: exam.Marks, draws: int, claim: Claim) -> Counterexample:
+def _counterexample(
+    arm: Arm, rule: certificate.Rule, marks: exam.Marks, draws: int, claim: Claim
+) -> Counterexample:
     ceiling = 1 / (1 + math.exp(-claim.epsilon))
     p_value = float(bdtrc(marks.rule_correct - 1, marks.rule_guesses, ceiling)) if marks.rule_correct else 1.0
     return Counterexample(

@@ -138,6 +138,8 @@ def log_wealth(
 
     `bets`, if given, are their `streams` on all levels, to be used again and again.
     """
+    if not bets and not tally.counts[:, 1:].any():
+        return np.zeros(epsilon.size)  # no bet was ever made
     used = slice(None) if bets else np.flatnonzero(tally.counts.any(axis=0))  # few levels ever occur
     since = np.stack([tally.counts[:, used] - before[:, used] for _, before in tally.starts]).astype(float)
     masses = np.array([mass for mass, _ in tally.starts])

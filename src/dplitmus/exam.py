@@ -92,38 +92,38 @@ class Questions:
         )
 
 
-def rehearse(search: Search, arm: Arm, draws: int, executor: Executor) -> NDArray[np.int64]:
-    """Right and wrong guesses per level of the frozen panel, on draws that nothing else sees."""
-    counts = np.zeros((2, evidence.LEVELS.size), dtype=np.int64)
-    for part in _answers(search, arm, Frozen.of(arm).count, _PHASE_REHEARSAL, draws, executor):
-        counts += part
-    return counts
+@dataclass(frozen=True)
+class Room:
+    """Where an exam takes place: fresh draws of a search, through an executor, in order."""
 
+    search: Search
+    executor: Executor
 
-def sit(
-    search: Search, arm: Arm, level: int, rule: Rule | None, draws: int, executor: Executor
-) -> Marks:
-    """Count both rules on fresh draws; the result does not depend on the executor."""
-    marks = Marks()
-    asked = Questions(Frozen.of(arm), level, rule)
-    for part in _answers(search, arm, asked.mark, _PHASE_EXAM, draws, executor):
-        marks = marks.plus(part)
-    return marks
+    def rehearse(self, arm: Arm, draws: int) -> NDArray[np.int64]:
+        """Right and wrong guesses per level of the frozen panel, on draws that nothing else sees."""
+        counts = np.zeros((2, evidence.LEVELS.size), dtype=np.int64)
+        for part in self._answers(arm, Frozen.of(arm).count, _PHASE_REHEARSAL, draws):
+            counts += part
+        return counts
 
+    def sit(self, arm: Arm, level: int, rule: Rule | None, draws: int) -> Marks:
+        """Count both rules on fresh draws; the result does not depend on the executor."""
+        marks = Marks()
+        for part in self._answers(arm, Questions(Frozen.of(arm), level, rule).mark, _PHASE_EXAM, draws):
+            marks = marks.plus(part)
+        return marks
 
-def _answers(
-    search: Search, arm: Arm, ask: Callable[[Task], Answer], phase: int, draws: int, executor: Executor
-) -> Iterator[Answer]:
-    """Draw in chunks through the executor, in order, a few at a time."""
-    rows = largest_chunk(arm.sample[-1].values.shape[1])
-    waiting: deque[Future[Answer]] = deque()
-    try:
-        for chunk, size in enumerate(Plan(draws, rows)):
-            waiting.append(executor.submit(ask, search.fresh(arm, size, (phase, arm.number, chunk))))
-            if len(waiting) >= _IN_FLIGHT:
+    def _answers(self, arm: Arm, ask: Callable[[Task], Answer], phase: int, draws: int) -> Iterator[Answer]:
+        rows = largest_chunk(arm.sample[-1].values.shape[1])
+        waiting: deque[Future[Answer]] = deque()
+        try:
+            for chunk, size in enumerate(Plan(draws, rows)):
+                task = self.search.fresh(arm, size, (phase, arm.number, chunk))
+                waiting.append(self.executor.submit(ask, task))
+                if len(waiting) >= _IN_FLIGHT:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        for future in waiting:
-            future.cancel()
+        finally:
+            for future in waiting:
+                future.cancel()

@@ -18,6 +18,7 @@ import time
 from collections import deque
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -252,6 +253,14 @@ class Search:
             return logs[0]
         return self._mixed(evidence.log_wealth(self.joint, epsilon, delta), logs)
 
+    def alone(self, arm: Arm) -> float:
+        """The largest epsilon that the bets on one pair refute, as if there were no other."""
+        if len(self.arms) == 1:
+            return self.epsilon_lower
+        delta = np.full(evidence.EPSILONS.size, self.claim.delta)
+        logs = evidence.log_wealth(arm.tally, evidence.EPSILONS, delta)
+        return evidence.largest_refuted(evidence.EPSILONS, logs, self.alpha)
+
     def _mixed(self, joint: NDArray[np.float64], logs: list[NDArray[np.float64]]) -> NDArray[np.float64]:
         """Half of the wealth is bet on all pairs together, half is spread evenly over them."""
         return evidence.combined([joint, *logs], [0.5, *[0.5 / len(logs)] * len(logs)])
@@ -304,8 +313,9 @@ class Search:
         """So many draws, for this claim."""
         return prospects.Horizon(draws, self.explore or self.alpha, self.claim.delta)
 
+    @cached_property
     def epsilon_lower(self) -> float:
-        """The largest epsilon, at the claimed delta, that the run refutes."""
+        """The largest epsilon, at the claimed delta, that the run refutes, once it has ended."""
         delta = np.full(evidence.EPSILONS.size, self.claim.delta)
         found = evidence.largest_refuted(
             evidence.EPSILONS, self._mixture(evidence.EPSILONS, delta), self.alpha

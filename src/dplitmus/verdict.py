@@ -56,7 +56,8 @@ class Exam(NamedTuple):
     draws: int
     guesses: int
     correct: int
-    epsilon_lower: float  # certified by these counts alone, at the exam's share of alpha
+    alpha: float  # its share of the run's
+    epsilon_lower: float  # certified by these counts alone
 
 
 class PairSummary(NamedTuple):

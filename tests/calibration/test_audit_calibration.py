@@ -75,6 +75,23 @@ def test_whole_audits_at_the_boundary_accuse_no_more_often_than_alpha(mechanism:
     assert refutations(mechanism, 40, 222) <= most_rejections(40)
 
 
+def test_the_bound_of_an_exam_exceeds_the_truth_no_more_often_than_alpha() -> None:
+    """60 audits of 600 draws with an exam, at the boundary; false-failure probability 1e-6."""
+    above = 0
+    for seed in range(60):
+        result = dplitmus.audit(
+            randomised_response,
+            epsilon=1.0,
+            neighbours=[(0.0, 1.0)],
+            samples=600,
+            alpha=ALPHA,
+            seed=seed,
+            stop="never",
+        )
+        above += result.epsilon_lower > 1.0
+    assert above <= most_rejections(60)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [randomised_response, laplace])
 def test_many_whole_audits_at_the_boundary(mechanism: Any) -> None:

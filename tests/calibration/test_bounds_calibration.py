@@ -73,3 +73,22 @@ def test_the_vote_bound_is_calibrated_when_some_outputs_are_nan() -> None:
         for a, b in draws
     )
     assert violations <= most_rejections(alpha)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-3, 0.05])
+@pytest.mark.parametrize("share", [0.02, 1.0])
+def test_the_guess_bound_exceeds_the_truth_no_more_often_than_alpha(share: float, delta: float) -> None:
+    """Randomised response that reveals its input with probability delta, tight for (1, delta).
+
+    The rule guesses on that, and on a `share` of the rest. False-failure probability 1e-6.
+    """
+    rng = np.random.default_rng(3)
+    draws, alpha = 3000, 0.05
+    revealed = rng.binomial(draws, delta, size=RUNS)
+    guesses = rng.binomial(draws - revealed, share)
+    correct = rng.binomial(guesses, 1 / (1 + math.exp(-1)))
+    above = sum(
+        bounds.guess_lower(int(right + shown), int(guessed + shown), draws, alpha, delta) > 1.0
+        for right, guessed, shown in zip(correct, guesses, revealed, strict=True)
+    )
+    assert above <= most_rejections(alpha)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import dplitmus
 from dplitmus import Result, search
+from dplitmus.bounds import guess_lower
 from dplitmus.errors import InputError, MechanismError
 
 PAIR = [(0.0, 1.0)]
@@ -86,7 +88,35 @@ def test_correct_mechanisms_are_not_accused(mechanism: Any, settings: dict[str, 
 def test_the_bound_closes_in_on_the_truth() -> None:
     result = audit(laplace(1.0), samples=200_000, stop="never", alpha=1e-3)
     assert 0.94 < result.epsilon_lower < 1.0
-    assert result.samples == 180_000  # a tenth is kept for a counterexample
+    assert result.samples == result.budget == 200_000
+    assert result.exam is not None
+    exam = result.exam
+    assert exam.epsilon_lower == guess_lower(exam.correct, exam.guesses, exam.draws, exam.alpha)
+    assert f"{exam.guesses:,} times, {exam.correct:,} of these rightly" in " ".join(str(result).split())
+
+
+def test_the_best_pair_sits_the_exam() -> None:
+    """Among eight pairs, the one that shows all of it; on the others half, at most."""
+
+    def two_queries(x: Any, n: int, rng: np.random.Generator) -> Any:
+        return x + rng.laplace(scale=1.0, size=(n, 2))
+
+    far, near = np.array([1.0, 1.0]), [np.array([0.1 * k, 0.0]) for k in range(1, 8)]
+    pairs = [(np.zeros(2), other) for other in [*near, far]]
+    result = audit(two_queries, epsilon=2.0, neighbours=pairs, samples=300_000, stop="never", alpha=0.05)
+    assert result.exam is not None
+    assert result.exam.pair == result.pairs[7].name
+    assert 1.7 < result.epsilon_lower < 2.0
+
+
+def test_a_time_limit_leaves_time_for_an_exam(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that ticks at every look: 35 % of the time for the search, then the exam is planned once."""
+    ticks = itertools.count()
+    monkeypatch.setattr("time.monotonic", lambda: float(next(ticks)))
+    result = audit(laplace(1.0), samples=10**9, stop="never", seconds=300)
+    assert result.exam is not None
+    assert 0 < result.exam.draws < 10**7
+    assert result.epsilon_lower > 0.5
 
 
 class Backwards(Executor):
@@ -125,7 +155,7 @@ class Lazy(Future[Any]):
 @pytest.mark.parametrize("stop", ["never", "violated"])
 def test_the_result_is_the_same_on_every_executor(stop: str) -> None:
     """Serial, four threads, and tasks that run late and in reverse."""
-    settings = {"samples": 14_000, "stop": stop, "neighbours": [(0.0, 1.0), (3.0, 2.0)]}
+    settings = {"samples": 40_000, "stop": stop, "neighbours": [(0.0, 1.0), (3.0, 2.0)]}
     alone = audit(laplace(0.9), **settings)
     with ThreadPoolExecutor(4) as pool:
         assert alone == audit(laplace(0.9), executor=pool, **settings)
@@ -144,7 +174,7 @@ def test_a_panel_in_flight_is_not_changed_by_later_learning(monkeypatch: pytest.
         return judge(task)
 
     monkeypatch.setattr(search, "judge_chunk", spy)
-    audit(laplace(1.0), samples=20_000, stop="never")
+    audit(laplace(1.0), samples=200_000, stop="never")
     assert len(seen) > 5
     for panel, weight, draws in seen:  # type: ignore[misc]
         assert (float(panel.log_weights[0]), panel.draws) == (weight, draws)

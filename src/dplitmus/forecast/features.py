@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from dplitmus.forecast.logistic import Posterior
+from dplitmus.forecast.logistic import Posterior, Predictor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,7 +46,7 @@ class Regression:
 
     features: Features
     posterior: Posterior | None = None
-    used: Posterior | None = None  # the same under the prior that suits it
+    used: Predictor | None = None  # the same under the prior that suits it
     centre: Floats = field(default_factory=lambda: np.zeros(0))
     scale: Floats = field(default_factory=lambda: np.ones(0))
 
@@ -78,8 +78,10 @@ class Regression:
         kinds, place = batch.distinct()
         if place is None:
             return self.features.compute(batch), batch.labels.astype(float), np.ones(len(batch))
-        ones = np.bincount(place, weights=batch.labels, minlength=len(kinds))
-        return self.features.compute(kinds), ones, np.bincount(place, minlength=len(kinds)).astype(float)
+        ones, total = (
+            np.bincount(rows, minlength=len(kinds)).astype(float) for rows in (place[batch.labels], place)
+        )
+        return self.features.compute(kinds), ones, total
 
     def forecast(self, batch: Batch) -> Floats:
         """Predictive probability of label 1."""
@@ -140,7 +142,9 @@ class Coordinates:
             if common.size:
                 self.atoms.append((j, common))
             numbers = np.isfinite(column) & ~np.isin(column, common)
-            medians = [np.median(column[side]) for side in (numbers & labels, numbers & ~labels) if side.any()]
+            medians = [
+                np.median(column[side]) for side in (numbers & labels, numbers & ~labels) if side.any()
+            ]
             if medians:
                 moving.append(j)
                 centres.append(np.mean(medians))
@@ -168,7 +172,9 @@ class Coordinates:
             ]
         if values.shape[1] > 1:
             columns += [
-                _equals(values.reshape(-1), self.common[k : k + 1]).reshape(values.shape).sum(axis=1, keepdims=True)
+                _equals(values.reshape(-1), self.common[k : k + 1])
+                .reshape(values.shape)
+                .sum(axis=1, keepdims=True)
                 for k in range(self.common.size)
             ]
         return np.concatenate(columns, axis=1)
@@ -184,7 +190,7 @@ def _common(values: Floats, *, at_most: int, least: float) -> Floats:
 def _equals(column: Floats, values: Floats) -> Floats:
     """A flag per value; NaN equals NaN."""
     wide = column[:, np.newaxis]
-    return ((wide == values) | (np.isnan(wide) & np.isnan(values))).astype(float)
+    return np.asarray((wide == values) | (np.isnan(wide) & np.isnan(values)), dtype=np.float64)
 
 
 @dataclass
@@ -205,7 +211,12 @@ class Decorrelated:
     def choose(self, batch: Batch) -> bool:
         """Means, the inverse factor, and three widths for all coordinates together."""
         values, labels = batch.values[:_ENOUGH], batch.labels[:_ENOUGH]
-        if not 1 < values.shape[1] <= self.most or not np.isfinite(values).all() or labels.all() or not labels.any():
+        if (
+            not 1 < values.shape[1] <= self.most
+            or not np.isfinite(values).all()
+            or labels.all()
+            or not labels.any()
+        ):
             return False
         self.mean = values.mean(axis=0)
         means = np.stack([values[~labels].mean(axis=0), values[labels].mean(axis=0)])

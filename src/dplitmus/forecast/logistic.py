@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 _LARGEST_STEP = 4.0  # a Newton step from far away may overshoot
 _CERTAIN, _FEW = 0.01, 256  # a variance of the logit that changes nothing, and rows that show it
-_NARROWER = ((1.0, 0.0), (1 / 4, -1.5), (1 / 16, -1.5), (1 / 64, -1.5))  # (of the deviation, log prior)
+_FACTORS = np.array([1.0, 1 / 4, 1 / 16, 1 / 64])  # of the deviation: narrower priors
+_PREFERENCE = np.array([0.0, -1.5, -1.5, -1.5])  # log prior of these priors
 
 
 @dataclass(frozen=True)
@@ -51,25 +52,28 @@ class Posterior:
             mean = mean + step * min(1.0, _LARGEST_STEP / max(size, 1e-300))
         return Posterior(mean, precision)
 
-    def shrunk(self, deviation: float) -> Posterior:
+    def shrunk(self, deviation: float) -> Predictor:
         """The posterior under the best of several narrower priors than that of `deviation` it came from.
 
         Weak signals have small weights; a prior that expects them forgets the noise sooner. The likelihood
         is taken as the Gaussian that this posterior implies.
         """
-        identity = np.eye(self.mean.size)
-        likelihood = self.precision - identity / deviation**2
-        pull = self.precision @ self.mean
-        best, most = self, -math.inf
-        for factor, preference in _NARROWER:
-            narrow = factor * deviation
-            precision = likelihood + identity / narrow**2
-            mean = np.linalg.solve(precision, pull)
-            evidence = preference + pull @ mean / 2 - np.linalg.slogdet(precision)[1] / 2
-            evidence -= mean.size * math.log(narrow)
-            if evidence > most:
-                best, most = Posterior(mean, precision), float(evidence)
-        return best
+        likelihood = self.precision - np.eye(self.mean.size) / deviation**2
+        curvature, axes = np.linalg.eigh(likelihood)
+        pull = axes.T @ (self.precision @ self.mean)
+        narrow = deviation * _FACTORS[:, np.newaxis]
+        precision = np.maximum(curvature, 0.0) + 1 / narrow**2
+        evidence = (pull**2 / precision - np.log(precision * narrow**2)).sum(axis=1) / 2 + _PREFERENCE
+        best = precision[np.argmax(evidence)]
+        return Predictor(axes @ (pull / best), axes / np.sqrt(best))
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """A posterior ready to forecast: the mean of the weights, and a root of their covariance."""
+
+    mean: Floats
+    root: Floats
 
     def forecast(self, features: Floats, centre: Floats, scale: Floats) -> Floats:
         """Predictive probability of label 1, shrunk towards 1/2 where the weights are uncertain.
@@ -78,16 +82,17 @@ class Posterior:
         """
         weights = self.mean[:-1] / scale
         logit = features @ weights + (self.mean[-1] - centre @ weights)
-        some = self._variance(features[:_FEW], centre, scale)
-        if some.size and some.max() > _CERTAIN:
-            logit /= np.sqrt(1 + math.pi / 8 * self._variance(features, centre, scale))
+        variance = self._variance(features[:_FEW], centre, scale)
+        if variance.size and variance.max() > _CERTAIN:
+            if len(features) > _FEW:
+                variance = self._variance(features, centre, scale)
+            logit /= np.sqrt(1 + math.pi / 8 * variance)
         return np.asarray(expit(logit))
 
     def _variance(self, features: Floats, centre: Floats, scale: Floats) -> Floats:
         """Posterior variance of the logit of each row."""
-        root = np.linalg.cholesky(np.linalg.inv(self.precision))
-        weights = root[:-1] / scale[:, np.newaxis]
-        return np.asarray(np.square(features @ weights + (root[-1] - centre @ weights)).sum(axis=1))
+        weights = self.root[:-1] / scale[:, np.newaxis]
+        return np.asarray(np.square(features @ weights + (self.root[-1] - centre @ weights)).sum(axis=1))
 
 
 def one_weight(
@@ -112,14 +117,17 @@ def one_weight(
     return _narrowed(a, variance, likelihood - a**2 / (2 * deviation**2) + np.log(variance) / 2, deviation)
 
 
-def _narrowed(a: Floats, variance: Floats, evidence: Floats, deviation: float) -> tuple[Floats, Floats, Floats]:
+def _narrowed(
+    a: Floats, variance: Floats, evidence: Floats, deviation: float
+) -> tuple[Floats, Floats, Floats]:
     """The same for each weight alone as `Posterior.shrunk`."""
-    factors, preference = (np.array(entry)[:, np.newaxis] for entry in zip(*_NARROWER, strict=True))
+    factors = _FACTORS[:, np.newaxis]
     narrow = factors * deviation
     pull = a / variance
     variances = 1 / (1 / variance - 1 / deviation**2 + 1 / narrow**2)
     weights = pull * variances
-    gain = pull * (weights - a) / 2 + np.log(variances / variance) / 2 - np.log(factors) + preference
+    gain = pull * (weights - a) / 2 + np.log(variances / variance) / 2 - np.log(factors)
+    gain += _PREFERENCE[:, np.newaxis]
     best = np.argmax(gain, axis=0)
     column = np.arange(a.size)
     return weights[best, column], variances[best, column], evidence + gain[best, column]

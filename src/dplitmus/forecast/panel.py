@@ -111,12 +111,16 @@ class Panel:
             np.clip(expert.forecast(kinds if awake else batch.rows(slice(0, some))), SURE, 1 - SURE)
             for expert, awake in zip(self.experts, active, strict=True)
         ]
-        mixture = weights[active] @ np.stack([etas[k] for k in np.flatnonzero(active)]) / weights[active].sum()
+        mixture = (
+            weights[active] @ np.stack([etas[k] for k in np.flatnonzero(active)]) / weights[active].sum()
+        )
         losses = np.zeros(len(self.experts))
         # Where an idle expert says nothing it is taken to say what the others do (Freund et al. 1997).
         rest = _log_loss(mixture, place, labels, some)
         for k, eta in enumerate(etas):
-            losses[k] = _log_loss(eta, place, labels) if active[k] else _log_loss(eta, None, labels[:some]) + rest
+            losses[k] = (
+                _log_loss(eta, place, labels) if active[k] else _log_loss(eta, None, labels[:some]) + rest
+            )
         logits = _logits(mixture, place)
         return Judgement(logits, losses, len(batch), float(np.square(logits).mean()))
 

@@ -70,7 +70,7 @@ def audit(result: Result, *, reproduce: str | None = None) -> str:
     if not result.finished:
         lines += [*_wrap("Unfinished: the run was interrupted; what follows is what it had seen."), ""]
     lines += _counterexample(result) if violated else _not_found(result)
-    lines += ["", *_pairs(result), "", *_accounts(result)]
+    lines += ["", *_pairs(result), "", *_exam(result), *_accounts(result)]
     lines += [line for note in result.notes for line in ("", *_note(note))]
     lines += ["", *([f"  Reproduce:  {reproduce}"] if reproduce else [])]
     return "\n".join([*lines, f"  Explain:    dplitmus explain {code}"])
@@ -132,6 +132,26 @@ def _pairs(result: Result) -> list[str]:
     if len(ranked) > most:
         lines.append(f"  and {len(ranked) - most} more")
     return lines
+
+
+def _exam(result: Result) -> list[str]:
+    """Where the bound comes from, if it comes from the exam."""
+    exam = result.exam
+    if exam is None or exam.epsilon_lower < result.epsilon_lower:
+        return []
+    bound = (
+        "a guess is right with probability p, and epsilon >= ln(p / (1 - p)), p"
+        if result.claim.delta == 0
+        else "epsilon >= ln((p - delta) / q) for the shares p of right and q of wrong guesses, both"
+    )
+    return [
+        *_wrap(
+            f"The bound: what was learned was frozen and tried on {exam.draws:,} fresh draws of one pair "
+            f"({exam.pair}). It guessed {exam.guesses:,} times, {exam.correct:,} of these rightly; {bound} "
+            f"by Clopper-Pearson at {exam.alpha:.3g}."
+        ),
+        "",
+    ]
 
 
 def _accounts(result: Result) -> list[str]:
