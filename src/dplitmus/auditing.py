@@ -20,7 +20,6 @@ from dplitmus.mechanisms.base import as_callee
 from dplitmus.neighbours import as_pairs
 from dplitmus.outputs import join
 from dplitmus.samples import (
-    PROBE,
     Habits,
     Stock,
     checked_samples,
@@ -236,7 +235,7 @@ def _notes(seen: Habits) -> Iterator[Note]:
     if seen.constant:
         yield Note(
             "DP304",
-            f"{3 * PROBE} outputs on one input are all the same: the noise is missing, switched off, or "
+            f"{seen.seen} outputs on one input are all the same: the noise is missing, switched off, or "
             "seeded anew at every draw.",
         )
     if seen.repeats:

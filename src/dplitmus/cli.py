@@ -425,39 +425,32 @@ def zoo(run_all: bool, samples: int, alpha: float, seed: int) -> int:
 
 
 def _run_zoo(samples: int, alpha: float, seed: int) -> int:
-    """Audit every mechanism of the zoo, a line each as it ends, and a summary."""
-    import dplitmus
+    """Audit every mechanism of the zoo: a line each as it ends, a bar for the one that runs, a summary."""
     from dplitmus.mechanisms.zoo import ZOO
     from dplitmus.report.text import at_least, number
-    from dplitmus.target import zoo_setting
-    from dplitmus.verdict import Verdict
+    from dplitmus.survey import Summary, audit_one
 
     _say(f"{'mechanism':<24}{'claimed':>9}{'certified':>10}{'true':>10}{'draws':>11}  verdict")
-    found: list[str] = []
-    missed: list[str] = []
-    accused: list[str] = []
-    for name, entry in ZOO.items():
-        setting = zoo_setting(f"zoo:{name}", epsilon=None, dimension=None)
-        result = dplitmus.audit(
-            setting.mechanism,
-            epsilon=setting.epsilon,
-            delta=setting.delta,
-            neighbours=setting.neighbours,
-            samples=samples,
-            alpha=alpha,
-            seed=seed,
-        )
-        violated = result.verdict is Verdict.VIOLATED
-        (accused if violated and not entry.broken else found if violated else missed).append(name)
-        truth = number(entry.true_epsilon(entry.epsilon, entry.dimension))
+    rows = []
+    for name in ZOO:
+        with _progress(samples, "draws", name) as progress:
+            row = audit_one(name, samples=samples, alpha=alpha, seed=seed, progress=progress)
+        rows.append(row)
         _say(
-            f"{name:<24}{setting.epsilon:>9.4g}{at_least(result.epsilon_lower):>10}{truth:>10}"
-            f"{result.samples:>11,}  {result.verdict.value}"
+            f"{name:<24}{row.result.claim.epsilon:>9.4g}{at_least(row.result.epsilon_lower):>10}"
+            f"{number(row.true_epsilon):>10}{row.result.samples:>11,}  {row.result.verdict.value}"
+            + (" (wrongly)" if row.violated and not row.entry.broken else "")
         )
-    silent = [name for name in missed if ZOO[name].broken]
-    _say(f"\nBroken and found: {len(found)}. Broken and not found: {', '.join(silent) or 'none'}.")
-    _say(f"Correct and accused: {', '.join(accused) or 'none'} (expected: {len(ZOO) * alpha:.2g}).")
-    return FOUND if accused else 0
+    summary = Summary.of(rows)
+    broken = len(summary.found) + len(summary.missed)
+    _say(
+        f"\nBroken: {broken}, found: {len(summary.found)}. Not found: {', '.join(summary.missed) or 'none'}."
+    )
+    _say(
+        f"Correct: {len(ZOO) - broken}, accused: {', '.join(summary.accused) or 'none'} (expected: "
+        f"{(len(ZOO) - broken) * alpha:.2g})."
+    )
+    return FOUND if summary.accused else 0
 
 
 @cli.command(epilog=_examples("dplitmus explain DP101"))
@@ -470,7 +463,7 @@ def explain(code: str) -> None:
 
 
 @contextlib.contextmanager
-def _progress(total: int, unit: str) -> Iterator[Callable[[int], None] | None]:
+def _progress(total: int, unit: str, name: str = "") -> Iterator[Callable[[int], None] | None]:
     """A progress bar on stderr if that is a terminal; otherwise nothing at all."""
     if not sys.stderr.isatty():
         yield None
@@ -485,6 +478,7 @@ def _progress(total: int, unit: str) -> Iterator[Callable[[int], None] | None]:
     )
 
     columns = (
+        TextColumn(f"{name:<24}" if name else ""),
         BarColumn(),
         TaskProgressColumn(),
         TextColumn(f"of {total:,} {unit}"),

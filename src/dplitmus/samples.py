@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dplitmus.mechanisms.base import Callee, FloatArray
 
 CHUNK_VALUES = 2**20  # doubles per chunk: 8 MiB, where allocation becomes cheap (huge pages)
-PROBE = 64  # draws of each call that looks at a mechanism's habits
+_PROBE, _PROBE_SLOW = 64, 16  # draws of each call that looks at a mechanism's habits
 _PHASE_PROBE = 30
 _REAL = "biuf"  # numpy's kinds of numbers that can be ordered
 _SHAPE_HELP = "return an array of shape (n, {0}): one row per draw, one column per coordinate"
@@ -106,7 +106,8 @@ def draw_labelled(callee: Callee, pair: Pair, n: int, rng: np.random.Generator) 
 class Habits(NamedTuple):
     """How a mechanism treats its generator, as far as three small calls on one input show."""
 
-    constant: bool  # all outputs are the same
+    seen: int  # outputs
+    constant: bool  # all of them are the same
     repeats: bool  # another generator, the same outputs: there is a fixed seed inside
     replays: bool  # the same generator, the same outputs
 
@@ -116,11 +117,13 @@ def habits(callee: Callee, x: object, seed: int) -> Habits:
 
     A mechanism with few possible outputs may repeat itself by chance; it is not said to repeat.
     """
+    probe = _PROBE_SLOW if callee.one_at_a_time else _PROBE
     first, again, other = (
-        encode(_draw_any(callee, x, PROBE, stream(seed, _PHASE_PROBE, key))).keys for key in (0, 0, 1)
+        encode(_draw_any(callee, x, probe, stream(seed, _PHASE_PROBE, key))).keys for key in (0, 0, 1)
     )
-    varied = np.unique(first).size > PROBE // 4
+    varied = np.unique(first).size > probe // 4
     return Habits(
+        seen=3 * probe,
         constant=np.unique(np.concatenate([first, again, other])).size == 1,
         repeats=varied and bool(np.array_equal(first, other)),
         replays=callee.takes_rng and bool(np.array_equal(first, again)),

@@ -42,7 +42,7 @@ _PHASE_SEARCH, _PHASE_BANDIT = 20, 21
 _GROWTH_EARLY, _GROWTH = 0.07, 0.03  # size of a chunk, as a share of the pair's draws so far
 _GROWTH_PATIENT = 0.15  # where nothing depends on stopping early
 _SMALLEST = 2  # rows of the first chunks
-_SEQUENTIAL = 4096  # draws on a pair up to which nothing is in flight
+_SEQUENTIAL = 4096  # draws on a pair up to which nothing is in flight, where draws are cheap
 _IN_FLIGHT = 8
 _LARGEST_VALUES, _LARGEST_ROWS = 2**20, 2**16  # of a chunk
 _LEARNT_ROWS = 2**15  # of a chunk that travel back to be learned from; few, once the panel has converged
@@ -72,14 +72,9 @@ class Arm:
     sample: deque[Batch] = field(default_factory=deque)  # recent outputs, for the counterexample
     past: list[NDArray[np.int64]] = field(default_factory=list)  # counts, whenever the draws had doubled
 
-    def next_size(self, columns: int, *, hurried: bool) -> int:
-        """Rows of the next chunk: a share of what was dispatched, so that learning keeps up.
-
-        `hurried`: the run will end as soon as the claim is refuted, so that small chunks save draws.
-        """
-        n = self.dispatched
-        share = _GROWTH_PATIENT if not hurried else _GROWTH_EARLY if n < _SEQUENTIAL else _GROWTH
-        return max(_SMALLEST, min(largest_chunk(columns), int(share * n)))
+    def next_size(self, columns: int, growth: float) -> int:
+        """Rows of the next chunk: a share of what was dispatched, so that learning keeps up."""
+        return max(_SMALLEST, min(largest_chunk(columns), int(growth * self.dispatched)))
 
     def recent(self) -> NDArray[np.int64]:
         """Counts of at least the second half of the draws: the panel that made them knew most."""
@@ -179,9 +174,8 @@ class Search:
         waiting: deque[tuple[Arm, Future[Outcome]]] = deque()
         try:
             while True:
-                lag = 0 if self.dispatched < _SEQUENTIAL * len(self.arms) else _IN_FLIGHT - 1
                 spent = self.dispatched >= self.budget or time.monotonic() > self.deadline or self._ready
-                if waiting and (len(waiting) > lag or spent):
+                if waiting and (len(waiting) > self._lag or spent):
                     arm, future = waiting.popleft()
                     self._merge(arm, future.result())
                     if stop_when_refuted and self.refuted:
@@ -200,12 +194,25 @@ class Search:
         """Whether the wealth against the claim has reached 1 / alpha."""
         return self.log_wealth >= -math.log(self.alpha)
 
+    @property
+    def _lag(self) -> int:
+        """Chunks in flight beside the one that is merged next: a function of the spec and the draws alone."""
+        first = 0 if self.callee.one_at_a_time else _SEQUENTIAL * len(self.arms)
+        return _IN_FLIGHT - 1 if self.dispatched >= first else 0
+
+    def _growth(self, arm: Arm) -> float:
+        if self.callee.one_at_a_time:
+            return _GROWTH
+        if self.explore:
+            return _GROWTH_PATIENT
+        return _GROWTH_EARLY if arm.dispatched < _SEQUENTIAL else _GROWTH
+
     def _task(self, arm: Arm) -> Task:
         columns = arm.sample[-1].values.shape[1] if arm.sample else 1
-        size = min(arm.next_size(columns, hurried=self.explore is None), self.budget - self.dispatched)
+        size = min(arm.next_size(columns, self._growth(arm)), self.budget - self.dispatched)
         # In flight, the panel of this moment judges; later learning must not reach it.
         panel = copy.copy(arm.panel)
-        if panel is not None and self.dispatched >= _SEQUENTIAL * len(self.arms):
+        if panel is not None and self._lag:
             panel.past = []
             panel.experts = copy.deepcopy(panel.experts)
         task = self.fresh(arm, size, (_PHASE_SEARCH, arm.number, arm.chunks), panel)

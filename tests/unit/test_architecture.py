@@ -26,7 +26,7 @@ LAYERS = [
     ["sanity", "search"],
     ["exam"],
     ["auditing"],
-    ["replaying"],
+    ["replaying", "survey"],
     ["store", "report"],
     ["paper"],
     ["__init__", "cli", "__main__"],

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
-from dplitmus.forecast.logistic import one_weight
+from dplitmus.forecast.logistic import one_weight, with_intercept
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,12 +40,22 @@ class Widths:
     weight: Floats
     variance: Floats
     share: Floats
+    bias: Floats  # the intercept; zero, and certain, where there is none
+    covariance: Floats  # of weight and bias
+    bias_variance: Floats
 
-    def refit(self, *, cold: bool) -> None:
+    def refit(self, *, cold: bool, intercept: bool) -> None:
         """Posterior of the weights given the counts, and of the widths given their evidence."""
-        start, steps = (np.zeros(self.width.size), 7) if cold else (self.weight, 3)
+        zero, steps = np.zeros(self.width.size), 7 if cold else 3
+        start = zero if cold else self.weight
         centres = self.sums / np.maximum(self.counts.sum(axis=1), 1.0)
-        self.weight, self.variance, evidence = one_weight(self.counts, centres, _DEVIATION, start, steps)
+        if intercept:
+            fit = with_intercept(
+                self.counts, centres, _DEVIATION, (start, zero if cold else self.bias), steps
+            )
+            self.weight, self.bias, self.variance, self.covariance, self.bias_variance, evidence = fit
+        else:
+            self.weight, self.variance, evidence = one_weight(self.counts, centres, _DEVIATION, start, steps)
         share = np.exp(evidence - evidence.max())
         self.share = share / share.sum()
 
@@ -59,9 +69,13 @@ class Widths:
 
 @dataclass
 class Clamp:
-    """Forecasts from clipped sums; `oriented` looks along the direction from x to x'."""
+    """Forecasts from clipped sums; `oriented` looks along the direction from x to x'.
+
+    Without an intercept it believes that both inputs are treated alike, which is mostly so.
+    """
 
     oriented: bool
+    intercept: bool = False
     centre: float = 0.0
     widths: Widths | None = None
 
@@ -78,7 +92,7 @@ class Clamp:
         counts, sums = _histograms(features, batch.labels)
         self.widths.counts = counts if whole else self.widths.counts + counts
         self.widths.sums = sums if whole else self.widths.sums + sums
-        self.widths.refit(cold=whole)
+        self.widths.refit(cold=whole, intercept=self.intercept)
         if not whole:
             self.widths = self.widths.without_negligible()
 
@@ -87,8 +101,12 @@ class Clamp:
         if self.widths is None:
             return np.full(len(batch), 0.5)
         features = self._features(batch, self.widths)
-        shrinkage = np.sqrt(1 + math.pi / 8 * np.square(features) * self.widths.variance)
-        return np.asarray(expit(self.widths.weight * features / shrinkage) @ self.widths.share)
+        widths = self.widths
+        logit, variance = widths.weight * features, widths.variance * np.square(features)
+        if self.intercept:
+            logit += widths.bias
+            variance += 2 * widths.covariance * features + widths.bias_variance
+        return np.asarray(expit(logit / np.sqrt(1 + math.pi / 8 * variance)) @ widths.share)
 
     def _values(self, batch: Batch) -> Floats:
         return batch.oriented() if self.oriented else batch.values
@@ -106,7 +124,7 @@ class Clamp:
         if not width.size:
             return None
         ones = np.ones(width.size)
-        return Widths(width, ones, ones, ones, ones, ones, ones)
+        return Widths(width, *[ones] * 6, *[np.zeros(width.size)] * 3)
 
     def _features(self, batch: Batch, widths: Widths) -> Floats:
         centred = np.nan_to_num(self._values(batch) - self.centre, nan=0.0, posinf=1e300, neginf=-1e300)

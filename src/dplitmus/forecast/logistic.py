@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import expit, log_expit
@@ -131,3 +131,37 @@ def _narrowed(
     best = np.argmax(gain, axis=0)
     column = np.arange(a.size)
     return weights[best, column], variances[best, column], evidence + gain[best, column]
+
+
+class Line(NamedTuple):
+    """Posterior of `label ~ sigmoid(a F + c)` for several features: means, covariances, log evidence."""
+
+    a: Floats
+    c: Floats
+    variance_a: Floats
+    covariance: Floats
+    variance_c: Floats
+    evidence: Floats
+
+
+def with_intercept(
+    counts: Floats, centres: Floats, deviation: float, start: tuple[Floats, Floats], steps: int
+) -> Line:
+    """The same as `one_weight` with an intercept: Newton's method in two variables, for each feature."""
+    a, c = start
+    zeros, ones = counts[:, 0], counts[:, 1]
+    total = zeros + ones
+    prior = 1 / deviation**2
+    for _ in range(steps):
+        p = expit(a[:, np.newaxis] * centres + c[:, np.newaxis])
+        error, weight = ones - total * p, total * p * (1 - p)
+        to_a, to_c = (error * centres).sum(axis=1) - prior * a, error.sum(axis=1) - prior * c
+        aa = (weight * centres**2).sum(axis=1) + prior
+        ac, cc = (weight * centres).sum(axis=1), weight.sum(axis=1) + prior
+        determinant = aa * cc - ac**2
+        a = a + np.clip((cc * to_a - ac * to_c) / determinant, -_LARGEST_STEP, _LARGEST_STEP)
+        c = c + np.clip((aa * to_c - ac * to_a) / determinant, -_LARGEST_STEP, _LARGEST_STEP)
+    logits = a[:, np.newaxis] * centres + c[:, np.newaxis]
+    likelihood = (ones * log_expit(logits) + zeros * log_expit(-logits)).sum(axis=1)
+    evidence = likelihood - (a**2 + c**2) * prior / 2 - np.log(determinant) / 2
+    return Line(a, c, cc / determinant, -ac / determinant, aa / determinant, evidence)

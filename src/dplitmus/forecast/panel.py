@@ -84,6 +84,7 @@ class Panel:
         if numeric:
             members += [
                 (0.40 if not raw_too or not shaped else 0.25, Clamp(oriented=True)),
+                (0.10, Clamp(oriented=True, intercept=True)),
                 (0.10, Regression(Ramps())),
                 (0.10, Regression(Coordinates())),
                 (0.075, Tree()),

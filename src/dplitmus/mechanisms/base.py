@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FloatArray = NDArray[np.float64]
+_LIFTED = "dplitmus_one_at_a_time"  # an attribute of what `each` returns
 
 
 class Mechanism(Protocol):
@@ -47,6 +48,7 @@ class Callee:
     name: str
     takes_rng: bool
     rounded_bit: Callable[[float], RoundedBit | None] | None
+    one_at_a_time: bool = False  # lifted by `each`: a call takes as long as its draws
 
 
 def as_callee(mechanism: object) -> Callee:
@@ -77,6 +79,7 @@ def as_callee(mechanism: object) -> Callee:
         name=name,
         takes_rng=convention != "none",
         rounded_bit=getattr(mechanism, "rounded_bit", None),
+        one_at_a_time=getattr(mechanism, _LIFTED, False) is True,
     )
 
 
@@ -109,8 +112,11 @@ def each(function: Callable[..., Any]) -> Mechanism:
     def black_box(x: Any, n: int) -> list[Any]:
         return [function(x) for _ in range(n)]
 
-    return functools.update_wrapper(
-        black_box if convention == "none" else batched, function, assigned=("__name__", "__doc__"), updated=()
+    lifted: Any = black_box if convention == "none" else batched
+    setattr(lifted, _LIFTED, True)
+    return cast(
+        "Mechanism",
+        functools.update_wrapper(lifted, function, assigned=("__name__", "__doc__"), updated=()),
     )
 
 
