@@ -2,7 +2,8 @@
 
 Every mechanism here satisfies its claim exactly, with no room to spare: the hardest case. With alpha =
 0.05 at most 5 % of the audits may refute it, whenever they stop. Prints the rate and its 97.5 %
-Clopper-Pearson upper limit.
+Clopper-Pearson upper limit. To save time a chunk is 30 % of the draws before it instead of 7 %; the
+guarantee does not depend on it.
 
     python benchmarks/validity.py [RUNS] [PROCESSES]
 """
@@ -19,12 +20,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import dplitmus
+from dplitmus import search
 from dplitmus.bounds import clopper_pearson_upper
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 ALPHA = 0.05
+search._GROWTH_EARLY = 0.3  # noqa: SLF001
 
 
 class Null(NamedTuple):

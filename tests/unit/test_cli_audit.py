@@ -184,5 +184,5 @@ def test_the_zoo_can_be_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     monkeypatch.setattr(zoo, "ZOO", few)
     status, out, _ = run(capsys, "zoo", "--run", "--samples", "2000")
     assert status == 0
-    assert "Broken and found: 1. Broken and not found: rnm-4." in out
+    assert "Broken: 2, found: 1. Not found: rnm-4." in out
     assert "Correct and accused: none" in out
