@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 
 from dplitmus.forecast.clamp import Clamp
-from dplitmus.forecast.features import Atoms, Coordinates, Ramps, Regression
+from dplitmus.forecast.features import Atoms, Coordinates, Decorrelated, Ramps, Regression
+from dplitmus.forecast.logistic import Posterior
 from dplitmus.forecast.panel import Expert, Panel
 from dplitmus.forecast.tables import Edges, Regions, Symbols, Tree, _tree_forecasts
 from dplitmus.mechanisms.base import as_callee
@@ -20,6 +22,8 @@ from dplitmus.samples import draw_labelled, stream
 EXPERTS: dict[str, Any] = {
     "clamp": lambda: Clamp(oriented=True),
     "raw clamp": lambda: Clamp(oriented=False),
+    "clamp with intercept": lambda: Clamp(oriented=True, intercept=True),
+    "decorrelated": lambda: Regression(Decorrelated()),
     "ramps": lambda: Regression(Ramps()),
     "coordinates": lambda: Regression(Coordinates()),
     "atoms": lambda: Regression(Atoms()),
@@ -46,6 +50,15 @@ def shifted_uniform(x: float, n: int, rng: np.random.Generator) -> Any:
     return rng.random(n) + 0.3 * x
 
 
+def running_sums(x: Any, n: int, rng: np.random.Generator) -> Any:
+    return np.cumsum(x + rng.laplace(size=(n, 6)), axis=1)
+
+
+def wider(x: float, n: int, rng: np.random.Generator) -> Any:
+    """A one-sided difference: the middle says little, the far side says x'."""
+    return np.where(rng.random(n) < 0.5 * x, 10.0, rng.standard_normal(n))
+
+
 def words(x: float, n: int, rng: np.random.Generator) -> Any:
     return ["yes" if coin else "no" for coin in rng.random(n) < 0.2 + 0.6 * x]
 
@@ -69,6 +82,8 @@ def mean_log_loss(expert: Expert, batch: Batch) -> float:
         ("clamp", laplace, (0.0, 1.0), 0.475),
         ("raw clamp", laplace, (0.0, 1.0), 0.475),
         ("clamp", laplace, (np.array([0.0, 1.0]), np.array([1.0, 0.0])), 0.32),
+        ("clamp with intercept", wider, (0.0, 1.0), 0.50),
+        ("decorrelated", running_sums, (np.zeros(6), np.full(6, 0.5)), 0.56),
         ("ramps", laplace, (0.0, 1.0), 0.475),
         ("coordinates", one_coordinate, (np.zeros(4), np.array([0.0, 0.0, 1.0, 0.0])), 0.47),
         ("atoms", zero_or_noise, (0.0, 1.0), 0.40),
@@ -185,3 +200,73 @@ def test_a_forecast_does_not_depend_on_the_labels_it_is_scored_with() -> None:
     fresh = sample(laplace, 100, key=9)
     flipped = Batch(fresh.values, fresh.keys, ~fresh.labels, fresh.geometry, fresh.names)
     np.testing.assert_array_equal(panel.judge(fresh).logits, panel.judge(flipped).logits)
+
+
+def test_running_sums_are_best_told_apart_by_their_steps() -> None:
+    """The best of the other experts sees a fifth less."""
+    pair = (np.zeros(6), np.full(6, 0.5))
+    losses = {}
+    for name in ("decorrelated", "coordinates", "ramps", "clamp"):
+        expert = EXPERTS[name]()
+        expert.learn(sample(running_sums, 4000, pair=pair), whole=True)
+        losses[name] = math.log(2) - mean_log_loss(expert, sample(running_sums, 4000, pair=pair, key=1))
+    assert losses["decorrelated"] > 1.2 * max(losses["coordinates"], losses["ramps"], losses["clamp"])
+
+
+def test_uncorrelated_coordinates_are_left_to_others() -> None:
+    expert = Regression(Decorrelated())
+    batch = sample(one_coordinate, 3000, pair=(np.zeros(4), np.ones(4)))
+    expert.learn(batch, whole=True)
+    assert (expert.forecast(batch) == 0.5).all()
+
+
+def rare_tail(x: float, n: int, rng: np.random.Generator) -> Any:
+    """With probability 1/2000 the output is below -5, and then it is x'."""
+    return np.where(rng.random(n) < 0.001 * x, -5 - rng.random(n), rng.standard_normal(n))
+
+
+def test_a_tree_sees_a_tail_when_enough_draws_have_come() -> None:
+    """Its cuts are chosen anew as the numbers double; they were frozen at 4000 draws before."""
+    tree = Tree()
+    tree.learn(sample(rare_tail, 4000), whole=True)
+    for key in range(1, 30):
+        tree.learn(sample(rare_tail, 4000, key=key), whole=False)
+    fresh = sample(rare_tail, 50_000, key=99)
+    beyond = fresh.values[:, 0] < -5
+    assert tree.forecast(fresh.rows(beyond)).mean() > 0.9
+    assert abs(tree.forecast(fresh.rows(~beyond)).mean() - 0.5) < 0.01
+
+
+def test_a_copy_of_a_tree_travels_without_its_history() -> None:
+    tree = Tree()
+    tree.learn(sample(laplace, 5000), whole=True)
+    twin = copy.deepcopy(tree)
+    fresh = sample(laplace, 100, key=1)
+    assert tree.history
+    assert not twin.history
+    assert (twin.forecast(fresh) == tree.forecast(fresh)).all()
+
+
+def test_equal_outputs_are_judged_once_and_alike() -> None:
+    """The forecasts of a panel on few kinds of outputs are those on each output by itself."""
+    batch = sample(lambda x, n, rng: rng.integers(0, 3, size=(n, 2)) * (1 + x), 3000)
+    kinds, place = batch.distinct()
+    assert place is not None
+    assert len(kinds) < 30
+    assert (kinds.keys[place] == batch.keys).all()
+    panel = Panel.of(batch)
+    panel.learn(batch, None)
+    fresh = sample(lambda x, n, rng: rng.integers(0, 3, size=(n, 2)) * (1 + x), 3000, key=1)
+    one_by_one = np.concatenate([panel.forecast(fresh.rows(slice(k, k + 1))) for k in range(200)])
+    np.testing.assert_allclose(panel.forecast(fresh)[:200], one_by_one, rtol=1e-9)
+    np.testing.assert_allclose(panel.judge(fresh).logits, panel.forecast(fresh), rtol=1e-9)
+
+
+def test_weak_signals_are_expected_to_be_weak() -> None:
+    """With the narrow prior the error on a signal of 0.02 is smaller than with the wide one alone."""
+    rng = np.random.default_rng(4)
+    features = np.concatenate([rng.standard_normal((4000, 10)), np.ones((4000, 1))], axis=1)
+    truth = np.concatenate([np.full(10, 0.02), [0.0]])
+    ones = (rng.random(4000) < 1 / (1 + np.exp(-features @ truth))).astype(float)
+    wide = Posterior.prior(11, 0.7).given(features, ones, np.ones(4000), steps=8)
+    assert np.square(wide.shrunk(0.7).mean - truth).sum() < 0.5 * np.square(wide.mean - truth).sum()

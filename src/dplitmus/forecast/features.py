@@ -47,6 +47,7 @@ class Regression:
     features: Features
     posterior: Posterior | None = None
     used: Predictor | None = None  # the same under the prior that suits it
+    certain: bool = False  # its uncertainty no longer matters
     centre: Floats = field(default_factory=lambda: np.zeros(0))
     scale: Floats = field(default_factory=lambda: np.ones(0))
 
@@ -72,6 +73,7 @@ class Regression:
         standard = np.concatenate([(raw - self.centre) / self.scale, np.ones((len(raw), 1))], axis=1)
         self.posterior = prior.given(standard, ones, total, steps=steps)
         self.used = self.posterior.shrunk(self.features.deviation)
+        self.certain = self.used.is_certain(raw, self.centre, self.scale)
 
     def _counted(self, batch: Batch) -> tuple[Floats, Floats, Floats]:
         """Features of each kind of output, how often it had label 1, and how often it occurred."""
@@ -87,7 +89,7 @@ class Regression:
         """Predictive probability of label 1."""
         if self.posterior is None or self.used is None:
             return np.full(len(batch), 0.5)
-        return self.used.forecast(self.features.compute(batch), self.centre, self.scale)
+        return self.used.forecast(self.features.compute(batch), self.centre, self.scale, certain=self.certain)
 
 
 @dataclass

@@ -75,19 +75,20 @@ class Predictor:
     mean: Floats
     root: Floats
 
-    def forecast(self, features: Floats, centre: Floats, scale: Floats) -> Floats:
-        """Predictive probability of label 1, shrunk towards 1/2 where the weights are uncertain.
+    def forecast(self, features: Floats, centre: Floats, scale: Floats, *, certain: bool) -> Floats:
+        """Predictive probability of label 1, shrunk towards 1/2 where the weights are not `certain`.
 
         `features` are raw: to standardise the few weights is cheaper. The last weight is the intercept's.
         """
         weights = self.mean[:-1] / scale
         logit = features @ weights + (self.mean[-1] - centre @ weights)
-        variance = self._variance(features[:_FEW], centre, scale)
-        if variance.size and variance.max() > _CERTAIN:
-            if len(features) > _FEW:
-                variance = self._variance(features, centre, scale)
-            logit /= np.sqrt(1 + math.pi / 8 * variance)
+        if not certain:
+            logit /= np.sqrt(1 + math.pi / 8 * self._variance(features, centre, scale))
         return np.asarray(expit(logit))
+
+    def is_certain(self, features: Floats, centre: Floats, scale: Floats) -> bool:
+        """Whether the uncertainty of the weights would change no forecast of rows like these."""
+        return bool(self._variance(features[:_FEW], centre, scale).max(initial=0.0) < _CERTAIN)
 
     def _variance(self, features: Floats, centre: Floats, scale: Floats) -> Floats:
         """Posterior variance of the logit of each row."""
