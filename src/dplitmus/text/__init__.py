@@ -51,9 +51,9 @@ def __getattr__(name: str) -> object:
     """Load a public name, or say which package is missing."""
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib  # noqa: PLC0415
+    import importlib
 
-    from dplitmus.text.extra import require  # noqa: PLC0415
+    from dplitmus.text.extra import require
 
     require()
     return getattr(importlib.import_module(f"dplitmus.text.{_PLACES[name]}"), name)

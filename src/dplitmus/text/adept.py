@@ -36,7 +36,7 @@ class ADePTSettings:
 
     sensitivity: str = "correct"
     epsilon: float = 100.0
-    latent: int = 128
+    latent: int = 96
     bound: str = "l2"
     radius: float = 1.0
     hidden: int = 256
@@ -147,15 +147,26 @@ class ADePT(TextSystem):
             )
         return self
 
+    def with_sensitivity(self, sensitivity: str) -> ADePT:
+        """The same trained weights behind another noise scale: noise plays no part in the training."""
+        other = ADePT(replace(self.settings, sensitivity=sensitivity))
+        other.vocabulary, other.history = self.vocabulary, self.history
+        other.build()
+        declared = other.layer.declared.clone()
+        weights = {**self._trained().state_dict(), "layer.declared": declared}
+        other.network.load_state_dict(weights)
+        other.network.to(self.layer.declared.device).eval()
+        return other
+
     def _changed(self, row: list[int], rng: random.Random) -> list[int]:
         """The row with some words replaced by random ones: it must copy what it was never shown."""
         if not self.settings.substitution or rng.random() > _CHANGED or self.vocabulary is None:
             return row
         chance = 2 * rng.random() * self.settings.substitution
-        # Words are sorted by frequency: the square of a uniform number prefers frequent ones.
+        # Words are sorted by frequency: a power of a uniform number prefers frequent ones.
         known = len(self.vocabulary) - len(SPECIAL)
         return [
-            len(SPECIAL) + int(known * rng.random() ** 2) if rng.random() < chance else word for word in row
+            len(SPECIAL) + int(known * rng.random() ** 1.5) if rng.random() < chance else word for word in row
         ]
 
     def build(self) -> None:

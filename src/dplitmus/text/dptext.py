@@ -53,6 +53,7 @@ class DPTextSettings:
     radius: float = 1.0
     learn_epsilon: bool = False
     cap: bool = True
+    unsafe: bool = False  # lets the corrected mode do without a cap
     encoder: str = "gru"
     hidden: int = 64
     embedding: int = 64
@@ -64,7 +65,7 @@ class DPTextSettings:
     batch_size: int = 64
     learning_rate: float = 4e-3
     adversary: float = 0.3
-    reconstruction: float = 0.2
+    reconstruction: float = 0.05
     dropout: float = 0.3
     word_dropout: float = 0.3
     seed: int = 1
@@ -90,7 +91,6 @@ class DPTextSettings:
         """The noise layer of the mode."""
         if self.latent is None or self.bound is None:  # pragma: no cover  (resolved() comes first)
             raise ValueError("resolve the settings first")
-        corrected = self.mode == "corrected"
         wrong = self.reading if self.reading == "one-scalar" else f"dptext-{self.reading}"
         return BoundedLaplace(
             self.latent,
@@ -101,7 +101,7 @@ class DPTextSettings:
             sampler={"published": wrong, "corrected": "laplace", "unprotected": "none"}[self.mode],
             learn=self.learn_epsilon,
             cap=self.cap,
-            unsafe=not corrected,
+            unsafe=self.unsafe or self.mode != "corrected",
         )
 
 

@@ -76,8 +76,8 @@ def frozen_vectors(encoder: str, texts: Sequence[str]) -> NDArray[np.float32]:
 @lru_cache(maxsize=2)
 def _loaded(encoder: str) -> tuple[Any, dict[str, Any]]:
     require("tokenizers", "safetensors", purpose=f"the frozen encoder {encoder!r}")
-    from safetensors.torch import load_file  # noqa: PLC0415  (only this variant needs the files)
-    from tokenizers import Tokenizer  # noqa: PLC0415
+    from safetensors.torch import load_file
+    from tokenizers import Tokenizer
 
     place = ENCODERS[encoder]
     spec = importlib.util.find_spec(place.module)
@@ -99,7 +99,7 @@ def _loaded(encoder: str) -> tuple[Any, dict[str, Any]]:
 
 
 def _mean_of_words(encodings: Sequence[Any], weights: dict[str, Any]) -> NDArray[np.float32]:
-    import torch  # noqa: PLC0415
+    import torch
 
     (table,) = weights.values()
     ids = torch.tensor([encoding.ids for encoding in encodings])
@@ -110,8 +110,8 @@ def _mean_of_words(encodings: Sequence[Any], weights: dict[str, Any]) -> NDArray
 
 def _transformer(encodings: Sequence[Any], weights: dict[str, Any]) -> NDArray[np.float32]:
     """BERT's forward pass (Devlin et al. 2019), mean of the last states."""
-    import torch  # noqa: PLC0415
-    from torch.nn.functional import gelu, layer_norm, linear, scaled_dot_product_attention  # noqa: PLC0415
+    import torch
+    from torch.nn.functional import gelu, layer_norm, linear, scaled_dot_product_attention
 
     def affine(x: Any, name: str) -> Any:
         return linear(x, weights[f"{name}.weight"], weights[f"{name}.bias"])

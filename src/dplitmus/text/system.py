@@ -173,7 +173,7 @@ class TextSystem:
 
     def save_pretrained(self, directory: str | os.PathLike[str]) -> Path:
         """Write the model directory: configuration, weights, vocabulary and model card."""
-        from dplitmus.text.saving import save  # noqa: PLC0415  (it knows all systems)
+        from dplitmus.text.saving import save
 
         self._trained()
         return save(self, directory)
@@ -181,7 +181,7 @@ class TextSystem:
     @classmethod
     def from_pretrained(cls, directory: str | os.PathLike[str]) -> Self:
         """Read a model directory of this system."""
-        from dplitmus.text.saving import load  # noqa: PLC0415
+        from dplitmus.text.saving import load
 
         model = load(directory)
         if not isinstance(model, cls):
