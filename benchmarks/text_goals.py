@@ -32,7 +32,7 @@ SAME = 32  # dimension of the published DPText, and of the correct noise beside 
 EPOCHS = {"sentiment": 9, "happydb": 5}
 ADEPT: dict[str, dict[str, Any]] = {
     "atis": {"epochs": 25, "substitution": 0.15, "least_count": 2},
-    "snips": {"epochs": 20, "substitution": 0.25, "least_count": 1, "vocabulary": 12_000},
+    "snips": {"epochs": 20, "substitution": 0.25, "least_count": 1, "vocabulary": 12_000, "dropout": 0.05},
 }
 
 

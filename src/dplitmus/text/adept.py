@@ -49,6 +49,7 @@ class ADePTSettings:
     batch_size: int = 64
     learning_rate: float = 3e-3
     word_dropout: float = 0.4
+    dropout: float = 0.0
     substitution: float = 0.15
     seed: int = 1
     threads: int = 1
@@ -89,10 +90,12 @@ class Network(nn.Module):
         # A constant: coordinates of a vector of norm C are small, and networks like numbers around 1.
         root = math.sqrt(settings.latent) if settings.bound == "l2" else settings.latent
         self.gain = root / settings.radius
+        self.dropout = nn.Dropout(settings.dropout)
 
     def features(self, noised: Tensor) -> Tensor:
         """What the decoder sees of a noised vector."""
-        return noised * self.gain
+        dropped: Tensor = self.dropout(noised * self.gain)
+        return dropped
 
 
 class ADePT(TextSystem):

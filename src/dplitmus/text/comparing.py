@@ -157,7 +157,14 @@ def _adept(plan: Plan) -> Iterator[Row]:
 
 
 def _audited(plan: Plan, row: Row, model: TextSystem) -> Row:
-    result = audit_model(model, plan.test.texts, epsilon=row.epsilon, samples=plan.samples, seed=plan.seed)
+    result = audit_model(
+        model,
+        plan.test.texts,
+        epsilon=row.epsilon,
+        samples=plan.samples,
+        seed=plan.seed,
+        stop="never",
+    )
     return replace(
         row,
         certified=result.epsilon_lower,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import safetensors.torch
 
-from dplitmus import __version__, store
+from dplitmus import store
 from dplitmus.errors import InputError, one_line
 from dplitmus.text.adept import ADePT
 from dplitmus.text.card import model_card
@@ -34,6 +34,8 @@ _MOST_BYTES = 4 * 2**30
 
 def save(model: TextSystem, directory: str | os.PathLike[str]) -> Path:
     """Write the model directory; the configuration comes last, so that half a directory is none."""
+    from dplitmus import __version__
+
     folder = store.prepare_directory(directory)
     network = model.network
     weights = {name: value.contiguous().cpu() for name, value in network.state_dict().items()}
