@@ -43,12 +43,5 @@ def corrected(halves: tuple[Dataset, Dataset]) -> DPText:
 @pytest.fixture(scope="session")
 def adept(halves: tuple[Dataset, Dataset]) -> ADePT:
     """ADePT with the correct sensitivity, 16 dimensions, whose root is exact."""
-    settings: dict[str, Any] = {
-        **SMALL,
-        "hidden": 48,
-        "latent": 16,
-        "epochs": 20,
-        "learning_rate": 1e-2,
-        "substitution": 0.0,
-    }
-    return ADePT(**settings, learning_rate=1e-2, epsilon=100.0).fit(halves[0].texts)
+    settings = {**SMALL, "hidden": 48, "latent": 16, "epochs": 20, "learning_rate": 1e-2}
+    return ADePT(**settings, substitution=0.0, epsilon=100.0).fit(halves[0].texts)
