@@ -15,7 +15,7 @@ $(READY): pyproject.toml
 		|| { echo "dplitmus needs Python 3.11 or newer: PYTHON=/path/to/python3.11 make ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'torch==$(TORCH)'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plots,text,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plots,text,encoders,dev]'
 	@touch $@
 
 # The paper's figures by real sampling, beside the exact values. Opens nothing: it prints the path.
