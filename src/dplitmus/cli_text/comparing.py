@@ -15,7 +15,7 @@ from dplitmus.cli import _say as say
 from dplitmus.cli_text.options import DEMO_SETTINGS, config_file, data_columns, dataset, threads_option
 from dplitmus.errors import bad_value
 
-_EPSILONS = {False: (1.0, 10.0, 100.0), True: (1.0, 3.0, 10.0)}  # of a demo: few draws can certify them
+_EPSILONS = {False: (1.0, 10.0, 100.0), True: (1.0, 5.0)}  # of a demo: few draws can certify them
 
 
 @click.command(
@@ -34,13 +34,13 @@ _EPSILONS = {False: (1.0, 10.0, 100.0), True: (1.0, 3.0, 10.0)}  # of a demo: fe
     "epsilons",
     type=float,
     multiple=True,
-    help="Repeatable. [default: 1, 10, 100; demo: 1, 3, 10]",
+    help="Repeatable. [default: 1, 10, 100; demo: 1, 5]",
 )
 @click.option("--reading", default="zero", show_default=True, help="DPText as published: 'zero' or 'redraw'.")
 @click.option("--epochs", type=Count(), help="Passes over the data, for both systems.")
 @click.option("--truncate", is_flag=True, help="Cut texts that are too long.")
 @click.option("--test-share", type=float, default=0.3, show_default=True, help="Held back and released.")
-@click.option("--samples", type=Count(), help="Releases per audit. [default: 200,000; demo: 20,000]")
+@click.option("--samples", type=Count(), help="Releases per audit. [default: 200,000; demo: 6,000]")
 @click.option("--seed", type=Count(), default=1, show_default=True, help="Of split, training and audits.")
 @click.option("--out", default="text-compare", show_default=True, help="Directory of the page.")
 @threads_option
@@ -89,7 +89,7 @@ def compare(
             **{**(DEMO_SETTINGS["dptext"] if demo else {}), **shared}, reading=given["reading"]
         ),
         adept=ADePTSettings(**{**(DEMO_SETTINGS["adept"] if demo else {}), **shared}),
-        samples=samples or (20_000 if demo else 200_000),
+        samples=samples or (6_000 if demo else 200_000),
         seed=seed,
         tell=_step,
     )

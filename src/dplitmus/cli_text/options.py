@@ -16,10 +16,18 @@ if TYPE_CHECKING:
 
     from dplitmus.text.data import Dataset
 
-DEMO_ROWS = 1200
+DEMO_ROWS = 1000
 DEMO_SETTINGS: dict[str, dict[str, Any]] = {
-    "dptext": {"epochs": 8, "least_count": 1},
-    "adept": {"epochs": 25, "least_count": 1, "hidden": 96, "latent": 64, "embedding": 48},
+    "dptext": {"epochs": 8, "batch_size": 32, "least_count": 1},
+    "adept": {
+        "epochs": 30,
+        "batch_size": 16,
+        "least_count": 1,
+        "hidden": 96,
+        "latent": 64,
+        "embedding": 48,
+        "substitution": 0.05,
+    },
 }
 
 

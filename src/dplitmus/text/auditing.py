@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dplitmus.auditing import audit
-from dplitmus.errors import InputError, one_line, one_of
+from dplitmus.errors import InputError, one_line, one_of, whole_number
 from dplitmus.neighbours import Pair
 from dplitmus.text.data import checked_texts
 
@@ -128,6 +128,7 @@ def audit_model(
     alpha: float = 1e-6,
     seed: int | None = None,
     stop: str = "violated",
+    pairs: int = _PAIRS,
     seconds: float | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Result:
@@ -135,14 +136,14 @@ def audit_model(
     one_of("view", view, VIEWS)
     claimed = model.layer.budget if epsilon is None else epsilon
     chosen = list(dict.fromkeys(checked_texts(list(texts))))[:_MOST_TEXTS]
-    pairs = worst_pairs(model, chosen)
-    if not pairs:
+    worst = worst_pairs(model, chosen, whole_number("pairs", pairs, least=1, help="try pairs=2"))
+    if not worst:
         raise InputError(
             f"the {len(chosen)} texts have one and the same latent vector",
             code="DP221",
             help="give texts that differ, with --texts",
         )
-    mechanism, neighbours = _setting(model, claimed, chosen, pairs, view)
+    mechanism, neighbours = _setting(model, claimed, chosen, worst, view)
     result = audit(
         mechanism,
         epsilon=claimed,

@@ -164,6 +164,7 @@ def _audited(plan: Plan, row: Row, model: TextSystem) -> Row:
         samples=plan.samples,
         seed=plan.seed,
         stop="never",
+        pairs=1,
     )
     return replace(
         row,
@@ -189,6 +190,7 @@ def _learned(plan: Plan) -> dict[str, list[float]]:
                 bound="box",
                 epsilon=cap,
                 learn_epsilon=True,
+                epochs=max(1, settings.epochs // 2),
                 cap=capped,
                 unsafe=not capped,
             )

@@ -41,7 +41,7 @@ class Game:
             if id(weight) not in rivals and not name.endswith("raw_epsilon")
         ]
         # A scalar needs larger steps than weights do; no weight decay, which would move the budget.
-        groups: list[dict[str, Any]] = [{"params": ours}, {"params": epsilon, "factor": 10.0}]
+        groups: list[dict[str, Any]] = [{"params": ours}, {"params": epsilon, "factor": 60.0}]
         self.main = torch.optim.Adam(groups, lr=settings.learning_rate)
         self.rivals = (
             torch.optim.Adam(network.private.parameters(), lr=settings.learning_rate) if rivals else None
