@@ -51,22 +51,22 @@ def test_adept_with_2c_is_refuted_and_with_the_right_sensitivity_is_not(adept: A
     texts = halves[1].texts
     wrong = audit_model(adept.with_sensitivity("published"), texts, epsilon=1.0, seed=1, samples=30_000)
     assert wrong.verdict == "violated"
-    right = audit_model(adept.with_sensitivity("correct"), texts, epsilon=1.0, seed=1, samples=10_000)
+    right = audit_model(adept.with_sensitivity("correct"), texts, epsilon=1.0, seed=1, samples=3_000)
     assert right.verdict == "not-found"
 
 
 @pytest.mark.parametrize("view", ["vectors", "raw"])
 def test_a_corrected_model_is_not_accused(corrected: DPText, halves: Halves, view: str) -> None:
     """The release path itself is audited; a false alarm has probability 1e-6."""
-    result = audit_model(corrected, halves[1].texts, seed=1, samples=10_000, view=view)
+    result = audit_model(corrected, halves[1].texts, seed=1, samples=3_000, view=view)
     assert result.verdict == "not-found"
     assert result.epsilon_lower <= 10.0
 
 
 def test_rewritten_texts_can_be_audited(adept: ADePT, halves: Halves) -> None:
     wrong = adept.with_sensitivity("published")
-    result = audit_model(wrong, halves[1].texts, epsilon=1.0, view="texts", seed=1, samples=2_000)
-    assert result.samples <= 2_000
+    result = audit_model(wrong, halves[1].texts, epsilon=1.0, view="texts", seed=1, samples=500)
+    assert result.samples <= 500
     assert result.mechanism == "adept-texts"
 
 
@@ -77,6 +77,8 @@ def test_the_same_seed_gives_the_same_audit(published: DPText, halves: Halves) -
 
 def test_texts_with_one_latent_vector_are_refused(published: DPText) -> None:
     with pytest.raises(InputError, match="one and the same latent"):
-        audit_model(published, ["the room was clean"] * 3)
+        audit_model(published, ["the room was clean", "The room was clean"])
+    with pytest.raises(InputError, match="can read 1 of the texts"):
+        audit_model(published, ["the room was clean", "zzz qqq"])
     with pytest.raises(InputError, match="view='word'"):
         audit_model(published, ["the room was clean"], view="word")

@@ -164,7 +164,7 @@ def test_a_missing_extra_is_a_sentence_with_the_pip_command(
     monkeypatch.setattr(util, "find_spec", lambda name: None if name == "torch" else found(name))
     status, _, err = run(capsys, "compare", "--demo")
     assert status == 2
-    assert "error[DP207]: the text systems needs torch" in err or "torch, which is not installed" in err
+    assert "error[DP207]: dplitmus text needs torch, which is not installed" in err
     assert "pip install 'dplitmus[text]'" in err
 
 

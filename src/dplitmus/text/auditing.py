@@ -132,10 +132,16 @@ def audit_model(
     seconds: float | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Result:
-    """Audit the model's declared epsilon (or another) on the worst pairs among the first 2,000 texts."""
+    """Audit the declared epsilon (or another) on the worst pairs among the first 2,000 usable texts."""
     one_of("view", view, VIEWS)
     claimed = model.layer.budget if epsilon is None else epsilon
-    chosen = list(dict.fromkeys(checked_texts(list(texts))))[:_MOST_TEXTS]
+    chosen = model.usable(list(dict.fromkeys(checked_texts(list(texts)))))[:_MOST_TEXTS]
+    if len(chosen) < 2:
+        raise InputError(
+            f"the model can read {len(chosen)} of the texts, and a pair needs two",
+            code="DP222",
+            help="give texts of the kind it was trained on, with --texts",
+        )
     worst = worst_pairs(model, chosen, whole_number("pairs", pairs, least=1, help="try pairs=2"))
     if not worst:
         raise InputError(

@@ -14,7 +14,7 @@ _PACKAGES = {
 }
 
 
-def require(*modules: str, purpose: str = "the text systems") -> None:
+def require(*modules: str, purpose: str = "dplitmus text") -> None:
     """Refuse with the pip command if one of the modules (by default, any of the extra) is missing."""
     for module in modules or _PACKAGES:
         if importlib.util.find_spec(module) is None:

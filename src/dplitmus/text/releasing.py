@@ -1,6 +1,6 @@
 """The release of vectors: another path than training, on whole numbers, paid for.
 
-Takes latent vectors and a claim; gives vectors that may leave the house. Bounded again in float64, rounded
+Takes bounded latent vectors and a claim; gives vectors that may leave the house: checked in float64, rounded
 to a grid, noised with discrete Laplace noise from the operating system's secure source, entered in a ledger
 first. The scale follows the declared epsilon, never a learned one. There is no seed.
 """

@@ -16,6 +16,7 @@ from dplitmus.errors import InputError, positive_number
 from dplitmus.text.data import checked_texts
 from dplitmus.text.ledger import Ledger
 from dplitmus.text.releasing import grid_scale, noised, on_grid, release
+from dplitmus.text.vocabulary import tokens_of
 
 if TYPE_CHECKING:
     import os
@@ -70,6 +71,19 @@ class TextSystem:
                 z = self._latents(network, found[first : first + _BATCH])
                 parts.append(self.layer.bounded(z.double()).cpu().numpy())
         return np.concatenate(parts)
+
+    def usable(self, texts: Sequence[str]) -> list[str]:
+        """The texts that the model would not refuse: with a known word, and not too long."""
+        if self.vocabulary is None:
+            return list(texts)
+        longest = None if self.settings.truncate else self.settings.max_length
+        known = self.vocabulary.numbers
+        tokens = [(text, tokens_of(text)) for text in texts]
+        return [
+            text
+            for text, words in tokens
+            if any(word in known for word in words) and (longest is None or len(words) <= longest)
+        ]
 
     def _latents(self, network: Any, texts: list[str]) -> Tensor:
         raise NotImplementedError
