@@ -16,6 +16,7 @@ from dplitmus.cli_text.options import DEMO_SETTINGS, config_file, data_columns, 
 from dplitmus.errors import bad_value
 
 _EPSILONS = {False: (1.0, 10.0, 100.0), True: (1.0, 5.0)}  # of a demo: few draws can certify them
+_REWRITING = (1.0, 10.0, 100.0)  # the noise of ADePT is on many numbers: nothing is readable below 10
 
 
 @click.command(
@@ -83,6 +84,7 @@ def compare(
         train=train_set,
         test=test_set,
         epsilons=claims,
+        rewriting=claims if epsilons else list(_REWRITING),
         dptext=DPTextSettings(
             **{**(DEMO_SETTINGS["dptext"] if demo else {}), **shared}, reading=given["reading"]
         ),

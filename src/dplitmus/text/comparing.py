@@ -53,6 +53,7 @@ class Plan:
     train: Dataset
     test: Dataset
     epsilons: Sequence[float]
+    rewriting: Sequence[float]  # epsilons of ADePT
     dptext: DPTextSettings
     adept: ADePTSettings
     samples: int
@@ -138,7 +139,7 @@ def _adept(plan: Plan) -> Iterator[Row]:
     clean = model.bounded(test.texts)
     for variant, sensitivity in ((NO_NOISE, ""), (PUBLISHED, "published"), (CORRECTED, "correct")):
         system = model.with_sensitivity(sensitivity) if sensitivity else model
-        for epsilon in plan.epsilons if sensitivity else (None,):
+        for epsilon in plan.rewriting if sensitivity else (None,):
             plan.tell(f"adept, {variant}" + (f", epsilon {epsilon:g}" if epsilon else ""))
             released = system.encode(test.texts, epsilon=epsilon) if epsilon else clean
             rewrites = system.decode(released)
