@@ -254,10 +254,11 @@ def test_paths_that_leave_the_directory_are_refused(folder: Path) -> None:
 
 def test_a_diverging_training_keeps_the_last_good_weights() -> None:
     data = generated(80)
-    model = ADePT(**{**SMALL, "epochs": 3}, latent=4, learning_rate=1e30)
-    with pytest.raises(InputError, match="DP226"):
-        model.fit(data.texts)
-    assert all(bool(torch.isfinite(weight).all()) for weight in model.network.state_dict().values())
+    settings = {**SMALL, "epochs": 3, "learning_rate": 1e30, "latent": 4}
+    for model in (ADePT(**settings), DPText(**settings)):
+        with pytest.raises(InputError, match="DP226"):
+            model.fit(data.texts, data.labels, data.private)
+        assert all(bool(torch.isfinite(weight).all()) for weight in model.network.state_dict().values())
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def train(
         for epoch in range(1, epochs + 1):
             found = []
             for batch in batches(lengths, batch_size, rng):
-                found.append(step(batch, min(1.0, done / total)))
+                found.append(_loss(step, batch, min(1.0, done / total)))
                 done += 1
                 if not math.isfinite(found[-1]):
                     model.load_state_dict(good)
@@ -102,6 +102,16 @@ def train(
     finally:
         model.eval()
     return losses
+
+
+def _loss(step: Step, batch: Sequence[int], share_done: float) -> float:
+    """The loss of a step; NaN if the noise layer refused what the weights made of the texts."""
+    try:
+        return step(batch, share_done)
+    except InputError as error:
+        if error.code != "DP225":
+            raise
+        return math.nan
 
 
 def rate(peak: float, share_done: float) -> float:
