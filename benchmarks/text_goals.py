@@ -161,7 +161,7 @@ def learned(seed: int) -> dict[str, Any]:
     for mode in ("corrected", "published"):
         for cap in (True, False):
             settings: dict[str, Any] = {"mode": mode, "epsilon": 10.0, "learn_epsilon": True, "cap": cap}
-            settings |= {"latent": SAME, "bound": "box", "unsafe": not cap}
+            settings |= {"latent": 8, "bound": "box", "unsafe": not cap}
             model = dt.DPText(truncate=True, seed=seed, epochs=6, **settings)
             model.fit(train.texts, train.labels, train.private)
             path = model.history["epsilon"]

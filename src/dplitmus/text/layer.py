@@ -95,14 +95,14 @@ class BoundedLaplace(nn.Module):
             return torch.tensor(self.budget, dtype=torch.float64, device=self.declared.device)
         raw = self.raw_epsilon.double()
         if not self.cap:
-            return raw.exp()
+            return torch.nn.functional.softplus(raw)
         # A sigmoid, because the gradient of a clamp is zero at the cap.
         least = _LEAST_SHARE * self.budget
         return least + (self.budget - least) * raw.sigmoid()
 
     def _raw(self, epsilon: float) -> float:
         if not self.cap:
-            return math.log(epsilon)
+            return epsilon + math.log(-math.expm1(-epsilon))  # the inverse of softplus
         share = epsilon / self.budget
         inside = min(max((share - _LEAST_SHARE) / (1 - _LEAST_SHARE), 1e-4), 1 - 1e-4)
         return math.log(inside / (1 - inside))

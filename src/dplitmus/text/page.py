@@ -96,7 +96,7 @@ def index_html(comparison: Comparison) -> str:
         )
         parts += [
             html.heading("A learned epsilon"),
-            html.picture(picture([_learned_chart(comparison)], 1), alt=caption, caption=caption),
+            html.picture(picture(_learned_charts(comparison)), alt=caption, caption=caption),
         ]
     parts += [html.heading("Again"), html.preformatted(comparison.command)]
     return html.page(TITLE, parts)
@@ -181,21 +181,25 @@ def _chart(
     )
 
 
-def _learned_chart(comparison: Comparison) -> Chart:
-    series = []
+def _learned_charts(comparison: Comparison) -> list[Chart]:
+    charts: dict[str, list[Series]] = {}
     for name, path in comparison.learned.items():
         step = max(1, len(path) // 200)
         points = [(float(i + 1), value, value, value) for i, value in enumerate(path) if i % step == 0]
-        series.append(Series(name, points, dashed="no cap" in name))
-    return Chart(
-        title="Learned epsilon",
-        x_label="step of training",
-        y_label="epsilon",
-        series=series,
-        levels=[("cap", comparison.cap)],
-        log_x=False,
-        log_y=True,
-    )
+        mode = name.split(",")[0]
+        charts.setdefault(mode, []).append(Series(name, points, dashed="no cap" in name))
+    return [
+        Chart(
+            title=f"Learned epsilon, {mode} noise",
+            x_label="step of training",
+            y_label="epsilon",
+            series=series,
+            levels=[("cap", comparison.cap)],
+            log_x=False,
+            log_y=True,
+        )
+        for mode, series in charts.items()
+    ]
 
 
 def _html_table(system: str, rows: list[Row]) -> str:
