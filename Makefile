@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# The tested version, a CPU build where the package index has one; torch before the extra that accepts any.
+TORCH ?= 2.13.0
 
 .PHONY: demo test test-slow check bench clean
 .DEFAULT_GOAL := test
@@ -12,7 +14,8 @@ $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "dplitmus needs Python 3.11 or newer: PYTHON=/path/to/python3.11 make ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plots,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'torch==$(TORCH)'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plots,text,encoders,dev]'
 	@touch $@
 
 # The paper's figures by real sampling, beside the exact values. Opens nothing: it prints the path.

@@ -60,10 +60,22 @@ class Count(_IntegerType):
 class Group(click.Group):
     """A group of commands that suggests the closest one."""
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names; those of the text systems live in a module of their own."""
+        return sorted([*super().list_commands(ctx), *(["text"] if self is cli else [])])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Find a command; `text` is loaded when it is asked for."""
+        if self is cli and cmd_name == "text":
+            from dplitmus.cli_text import text
+
+            return text
+        return super().get_command(ctx, cmd_name)
+
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Find the command, or say which one was probably meant."""
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            hint = did_you_mean(args[0], self.commands) or "dplitmus --help lists the commands"
+            hint = did_you_mean(args[0], self.list_commands(ctx)) or "dplitmus --help lists the commands"
             raise InputError(f"no command {args[0]!r}", code="DP202", help=hint)
         return super().resolve_command(ctx, args)
 

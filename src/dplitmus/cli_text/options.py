@@ -1,0 +1,122 @@
+"""What several text commands share: options, a TOML file in their place, data and models."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dplitmus.cli import Count
+from dplitmus.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dplitmus.text.data import Dataset
+
+DEMO_ROWS = 1000
+DEMO_SETTINGS: dict[str, dict[str, Any]] = {
+    "dptext": {"epochs": 8, "batch_size": 32, "least_count": 1},
+    "adept": {
+        "epochs": 30,
+        "batch_size": 16,
+        "least_count": 1,
+        "hidden": 96,
+        "latent": 64,
+        "embedding": 48,
+        "substitution": 0.05,
+    },
+}
+
+
+def from_toml(ctx: click.Context, _param: click.Parameter, file: str | None) -> str | None:
+    """Take defaults of this command from a TOML file; a name that no flag has is refused."""
+    if file is None:
+        return None
+    try:
+        found = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+    except OSError as error:
+        message = f"cannot read {file!r}: {error.strerror}"
+        raise InputError(message, code="DP202", help="check the path") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{file!r} is not TOML: {error}", code="DP202", help="repair the file") from error
+    names = {
+        flag.lstrip("-"): option.name
+        for option in ctx.command.params
+        if isinstance(option, click.Option)
+        for flag in option.opts
+        if flag.startswith("--")
+    }
+    for name in found:
+        if name.replace("_", "-") not in names:
+            hint = did_you_mean(name, names) or f"see  {ctx.command_path} --help"
+            raise InputError(f"{file!r} sets {name!r}, which is no option here", code="DP202", help=hint)
+    given = {names[name.replace("_", "-")]: value for name, value in found.items()}
+    ctx.default_map = {**(ctx.default_map or {}), **{str(name): value for name, value in given.items()}}
+    return file
+
+
+def options(*several: Callable[..., Any]) -> Callable[..., Any]:
+    """Several options as one decorator."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(several):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+config_file = click.option(
+    "--config", is_eager=True, expose_value=False, callback=from_toml, help="TOML file with these options."
+)
+data_columns = options(
+    click.option("--text-column", default="text", show_default=True, help="Column of the texts."),
+    click.option("--label-column", help="Column of the task label."),
+    click.option("--private-column", "private_columns", multiple=True, help="Private attribute; repeatable."),
+    click.option("--format", "form", help="csv, tsv, jsonl or text. [default: by the suffix]"),
+    click.option("--drop-missing", is_flag=True, help="Leave rows with empty cells out."),
+)
+release_options = options(
+    click.option("--epsilon", type=float, help="Epsilon of this release. [default: the model's]"),
+    click.option("--ledger", "ledger_file", help="File that remembers what was spent."),
+    click.option("--budget", type=float, help="Budget of a new ledger. [default: the model's epsilon]"),
+    click.option("--texts-per-person", type=Count(), default=1, show_default=True, help="Each is paid for."),
+    click.option("--out", help="File for the result. [default: standard output]"),
+)
+threads_option = click.option(
+    "--threads", type=Count(), default=1, show_default=True, help="Threads of torch."
+)
+
+
+def dataset(
+    data: str | None,
+    demo: bool,
+    columns: dict[str, Any],
+) -> tuple[Dataset, str]:
+    """The user's data, or the generated corpus; and what to call it."""
+    from dplitmus.text.corpus import generated
+    from dplitmus.text.data import read
+
+    if demo:
+        if data is not None:
+            raise click.UsageError("--demo brings its own data: leave DATA out")
+        return generated(DEMO_ROWS), f"generated corpus, {DEMO_ROWS:,} sentences"
+    if data is None:
+        raise click.UsageError("Missing argument 'DATA' (a file, - for standard input, or --demo).")
+    found = read(data, **columns)
+    name = "standard input" if data == "-" else Path(data).name
+    return found, f"{name}, {len(found):,} texts"
+
+
+def loaded_model(model: str, threads: int) -> Any:
+    """A model directory, loaded, with torch on so many threads."""
+    import torch
+
+    from dplitmus.errors import whole_number
+    from dplitmus.text.saving import load
+
+    torch.set_num_threads(whole_number("threads", threads, least=1, most=1024, help="try threads=1"))
+    return load(model)

@@ -1,0 +1,137 @@
+"""dplitmus text attack and audit."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import click
+
+from dplitmus import __version__
+from dplitmus.cli import FOUND, Count
+from dplitmus.cli import _examples as examples
+from dplitmus.cli import _finding_file as finding_file
+from dplitmus.cli import _progress as progress_bar
+from dplitmus.cli import _say as say
+from dplitmus.cli_text.options import (
+    DEMO_ROWS,
+    config_file,
+    data_columns,
+    dataset,
+    loaded_model,
+    threads_option,
+)
+
+
+@click.command(
+    epilog=examples(
+        "dplitmus text attack model --demo",
+        "dplitmus text attack model data.csv --label-column label --private-column gender",
+    )
+)
+@click.argument("model")
+@click.argument("data", required=False)
+@config_file
+@data_columns
+@click.option("--demo", is_flag=True, help="Attack texts of the generated corpus.")
+@click.option("--epsilon", type=float, help="Epsilon of the release. [default: the model's]")
+@click.option("--seed", type=Count(), default=1, show_default=True, help="Of the split and the attacks.")
+@click.option("--json", "json_file", help="Also write the scores to this file.")
+@threads_option
+def attack(
+    model: str,
+    data: str | None,
+    demo: bool,
+    epsilon: float | None,
+    seed: int,
+    json_file: str | None,
+    threads: int,
+    **columns: Any,
+) -> int:
+    """Attack releases of DATA: labels and private attributes, linkage, rewrites, membership.
+
+    Half of the texts train the attackers, the other half is attacked. A weak attack is no evidence of
+    privacy.
+    """
+    from dplitmus import store
+    from dplitmus.report import json
+    from dplitmus.text.report import attack_report
+
+    loaded = loaded_model(model, threads)
+    found, name = dataset(data, demo, columns)
+    file = store.prepare_file(json_file) if json_file else None
+    known, attacked = found.split(0.5, seed)
+    report = attack_report(loaded, known, attacked, epsilon=epsilon, seed=seed)
+    say(f"{loaded.name}: {name}\n")
+    say(report.text())
+    if file:
+        store.write(
+            file, json.dumps({"schema": 1, "kind": "text-attack", "version": __version__, **report.plain()})
+        )
+    return 0
+
+
+@click.command(
+    epilog=examples("dplitmus text audit model", "dplitmus text audit model --texts texts.txt --view texts")
+)
+@click.argument("model")
+@config_file
+@click.option("--texts", help="File of texts to find the worst pair in. [default: generated ones]")
+@click.option("--text-column", default="text", show_default=True, help="Column of the texts.")
+@click.option("--epsilon", type=float, help="The claim. [default: the model's]")
+@click.option(
+    "--view",
+    default="vectors",
+    show_default=True,
+    help="'vectors', 'raw' (no statistics) or 'texts' (rewrites).",
+)
+@click.option("--samples", type=Count(), default=200_000, show_default=True, help="Releases in all, at most.")
+@click.option("--seconds", type=float, help="Stop after so many seconds.")
+@click.option("--alpha", type=float, default=1e-6, show_default=True, help="Probability of a false alarm.")
+@click.option("--seed", type=Count(), help="Same seed, same result. [default: a fresh one]")
+@click.option(
+    "--stop", default="violated", show_default=True, help="'violated', or 'never' for the best bound."
+)
+@click.option("--json", "json_file", help="Also write the result to this file.")
+@click.option("--update-card", is_flag=True, help="Write the verdict into the model directory.")
+@threads_option
+def audit(
+    model: str,
+    texts: str | None,
+    text_column: str,
+    json_file: str | None,
+    update_card: bool,
+    threads: int,
+    **given: Any,
+) -> int:
+    """Try to refute the declared epsilon of a trained MODEL directory.
+
+    The two texts whose bounded latents are farthest apart are released again and again, and an attacker is
+    trained to tell them apart. Exit status: 0 nothing found, 1 violated.
+    """
+    from dplitmus import store
+    from dplitmus.report import json
+    from dplitmus.report import text as report
+    from dplitmus.text.auditing import audit_model
+    from dplitmus.text.corpus import generated
+    from dplitmus.text.data import read
+    from dplitmus.verdict import Verdict
+
+    loaded = loaded_model(model, threads)
+    found = read(texts, text_column=text_column).texts if texts else generated(DEMO_ROWS).texts
+    file = store.prepare_file(json_file) if json_file else None
+    with progress_bar(given["samples"], "releases") as progress:
+        result = audit_model(loaded, found, progress=progress, **given)
+    finding = json.dumps(json.audit(result, version=__version__))
+    violated = result.verdict is Verdict.VIOLATED
+    if file is None and violated:
+        file = finding_file(result.mechanism, finding)
+    if file:
+        store.write(file, finding)
+    if update_card:
+        loaded.save_pretrained(model)
+    again = ["dplitmus", "text", "audit", model, *(["--texts", texts] if texts else [])]
+    again += ["--view", given["view"], "--samples", str(given["samples"]), "--seed", str(result.seed)]
+    again += ["--epsilon", str(given["epsilon"])] * (given["epsilon"] is not None)
+    say(report.audit(result, reproduce=shlex.join(again)))
+    return FOUND if violated else 0

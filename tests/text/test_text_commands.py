@@ -1,0 +1,189 @@
+"""dplitmus text on the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dplitmus import cli
+from dplitmus.text.corpus import generated
+from dplitmus.text.dptext import DPText
+
+TINY = ["--hidden", "8", "--embedding", "8", "--epochs", "1", "--least-count", "1"]
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = cli.run(["text", *arguments])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    data = generated(90)
+    rows = zip(data.texts, data.labels or [], data.private["home"], strict=True)
+    lines = [f"{text},{label},{home}" for text, label, home in rows]
+    (tmp_path / "data.csv").write_text("text,label,home\n" + "\n".join(lines) + "\n")
+    (tmp_path / "texts.txt").write_text("\n".join(data.texts[:5]) + "\n")
+    return tmp_path
+
+
+COLUMNS = ["--label-column", "label", "--private-column", "home"]
+
+
+@pytest.mark.usefixtures("here")
+def test_train_encode_rewrite_attack_and_audit(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "train", "dptext", "data.csv", *COLUMNS, *TINY, "--out", "m")
+    assert status == 0
+    assert "declared epsilon 10" in out
+    status, out, _ = run(capsys, "encode", "m", "texts.txt", "--ledger", "ledger.json")
+    assert status == 0
+    assert len([json.loads(line)["vector"] for line in out.splitlines()]) == 5
+    status, _, err = run(capsys, "encode", "m", "texts.txt", "--ledger", "ledger.json")
+    assert status == 2
+    assert "error[DP224]: epsilon=10 must be at most 0" in err
+    status, out, _ = run(capsys, "rewrite", "m", "texts.txt", "--out", "rewrites.txt", "--epsilon", "5")
+    assert (status, out) == (0, "")
+    assert len(Path("rewrites.txt").read_text().split("\n")) == 6
+    status, out, _ = run(capsys, "attack", "m", "data.csv", *COLUMNS, "--json", "attack.json")
+    assert status == 0
+    assert "linkage, exact" in out
+    assert json.loads(Path("attack.json").read_text())["kind"] == "text-attack"
+    status, out, _ = run(capsys, "audit", "m", "--samples", "2000", "--seed", "1", "--update-card")
+    assert status == 0
+    assert "NOT FOUND" in out
+    assert "not-found: certified" in Path("m/README.md").read_text()
+    assert max(map(len, out.splitlines())) <= 100
+
+
+@pytest.mark.usefixtures("here")
+def test_a_published_model_ends_with_status_1(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--mode", "published", "--epsilon", "1", "--latent", "8"]
+    status, out, _ = run(capsys, "train", "dptext", "data.csv", *COLUMNS, *TINY, *arguments, "--out", "m")
+    assert status == 0
+    assert "The claim is false" in out
+    status, out, _ = run(capsys, "audit", "m", "--texts", "texts.txt", "--samples", "50000", "--seed", "1")
+    assert status == 1
+    assert "VIOLATED" in out
+    assert "Reproduce:  dplitmus text audit m --texts texts.txt" in out
+
+
+@pytest.mark.usefixtures("here")
+def test_a_toml_file_has_the_names_of_the_flags(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("adept.toml").write_text('hidden = 8\nembedding = 8\nepochs = 1\nleast-count = 1\nout = "m"\n')
+    status, out, _ = run(capsys, "train", "adept", "texts.txt", "--config", "adept.toml", "--latent", "4")
+    assert status == 0
+    assert "4 numbers" in out
+    assert json.loads(Path("m/config.json").read_text())["settings"]["hidden"] == 8
+    Path("adept.toml").write_text("hiden = 8\n")
+    status, _, err = run(capsys, "train", "adept", "texts.txt", "--config", "adept.toml")
+    assert status == 2
+    assert "did you mean 'hidden'" in err
+
+
+@pytest.mark.usefixtures("here")
+def test_compare_writes_a_table_json_and_an_offline_page(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--epsilon", "1", "--epochs", "1", "--samples", "300", "--out", "page"]
+    status, out, _ = run(capsys, "compare", "data.csv", *COLUMNS, *arguments)
+    assert status == 0
+    for word in ("dptext", "adept", "published", "corrected", "learned epsilon"):
+        assert word in out
+    result = json.loads(Path("page/results.json").read_text())
+    assert {row["system"] for row in result["rows"]} == {"dptext", "adept"}
+    page = Path("page/index.html").read_text()
+    assert "<script" not in page
+    assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org", "")
+    assert page.count("<figure>") == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ("train dptxt data.csv", "DP201", "system='dptxt' must be one of"),
+        ("train dptext", "DP202", "Missing argument 'DATA'"),
+        ("train dptext data.csv", "DP221", "needs a task label"),
+        ("train dptext data.csv --label-column lable", "DP221", "did you mean 'label'"),
+        ("train dptext data.csv --label-column label --sensitivity correct", "DP202", "no option of dptext"),
+        ("train adept data.csv --demo", "DP202", "brings its own data"),
+        ("train adept texts.txt --max-length 2", "DP222", "the limit is 2"),
+        (
+            "train adept texts.txt --learning-rate 1e30 --least-count 1 --hidden 8",
+            "DP226",
+            "lower the learning",
+        ),
+        ("train adept texts.txt --out texts.txt", "DP206", "cannot write"),
+        ("encode nothing texts.txt", "DP223", "is no model directory"),
+        ("audit nothing", "DP223", "is no model directory"),
+        ("compare data.csv", "DP202", "needs --label-column"),
+        ("compare --demo --test-share 2", "DP201", "test_share=2.0 must"),
+        ("compare --demo --epsilon -1", "DP201", "epsilon=-1.0 must"),
+        ("tran", "DP202", "did you mean 'train'"),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_bad_input_is_a_coded_error(
+    arguments: str, code: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, _, err = run(capsys, *arguments.split())
+    assert status == 2
+    assert err.startswith(f"error[{code}]")
+    assert words in err
+
+
+def test_a_diverged_training_saves_its_last_good_epoch(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dplitmus.text import training
+
+    calls = iter(range(10**6))
+    usual = training.descend
+
+    def late(optimiser: object, loss: object, learning_rate: float) -> None:
+        usual(optimiser, loss, learning_rate if next(calls) < 3 else 1e30)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(training, "descend", late)
+    status, _, err = run(
+        capsys, "train", "adept", "data.csv", *TINY[:4], "--epochs", "9", "--least-count", "1", "--out", "m"
+    )
+    assert status == 2
+    assert "and is saved in 'm'" in err
+    assert (here / "m" / "config.json").exists()
+
+
+def test_a_missing_extra_is_a_sentence_with_the_pip_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from importlib import util
+
+    found = util.find_spec
+    monkeypatch.setattr(util, "find_spec", lambda name: None if name == "torch" else found(name))
+    status, _, err = run(capsys, "compare", "--demo")
+    assert status == 2
+    assert "error[DP207]: dplitmus text needs torch, which is not installed" in err
+    assert "pip install 'dplitmus[text]'" in err
+
+
+def test_the_core_imports_nothing_of_torch() -> None:
+    code = (
+        "import sys, dplitmus, dplitmus.cli, dplitmus.auditing, dplitmus.sanity, dplitmus.report.text; "
+        "dplitmus.cli.run(['--help']); dplitmus.cli.run(['text', '--help']); "
+        "bad = {'torch', 'sklearn', 'safetensors', 'sacrebleu'} & set(sys.modules); "
+        "sys.exit(repr(bad) if bad else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_public_names_are_there() -> None:
+    import dplitmus.text
+
+    assert dplitmus.text.DPText is DPText
+    for name in dplitmus.text.__all__:
+        assert getattr(dplitmus.text, name) is not None
+    with pytest.raises(AttributeError):
+        _ = dplitmus.text.nothing
