@@ -41,6 +41,7 @@ _LARGEST_STOCK = 2**21  # outputs of long calls that are kept in memory
 # Fresh draws after a search that stopped early: one simple event needs several times the draws of the panel.
 _LEAST_FRESH, _FRESH_FACTOR = 1250, 10
 _REHEARSAL = 0.2  # of the fresh draws
+_CONFIRMED = 0.01  # the largest p-value with which a readable event is shown
 
 
 class Shares(NamedTuple):
@@ -214,9 +215,11 @@ def _summary(arm: Arm, search: Search) -> PairSummary:
 
 def _counterexample(
     arm: Arm, rule: certificate.Rule, marks: exam.Marks, draws: int, claim: Claim
-) -> Counterexample:
+) -> Counterexample | None:
     ceiling = 1 / (1 + math.exp(-claim.epsilon))
     p_value = float(bdtrc(marks.rule_correct - 1, marks.rule_guesses, ceiling)) if marks.rule_correct else 1.0
+    if p_value > _CONFIRMED:
+        return None  # no simple event shows it; the panel as a whole does
     return Counterexample(
         x=arm.pair.x,
         x_prime=arm.pair.x_prime,

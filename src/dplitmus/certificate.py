@@ -33,8 +33,8 @@ _AS_GOOD = 0.9
 class Rule:
     """When `event` happens, guess `label`; `score` is its evidence in nats on the search draws."""
 
-    kind: str  # "value", "column", "sum", "key", "nan"
-    column: int
+    kind: str  # "value", "column", "sum", "key", "nan", "region"
+    column: int  # of the output; or the bit of the region's flag
     relation: str  # "<", ">", "=="
     threshold: float
     key: int
@@ -49,6 +49,8 @@ class Rule:
             return np.asarray(batch.keys == np.uint64(self.key))
         if self.kind == "nan":
             return np.isnan(batch.values[:, self.column])
+        if self.kind == "region":
+            return _flag(batch, self.column)
         numbers = _numbers(batch, self.kind, self.column)
         return np.asarray(numbers < self.threshold if self.relation == "<" else numbers > self.threshold)
 
@@ -60,7 +62,7 @@ def find(sample: Batch, epsilon: float) -> Rule | None:
     if not rules:
         return None
     best = max(rule.score for rule in rules)
-    order = ("value", "nan", "key", "column", "sum")
+    order = ("value", "nan", "key", "column", "region", "sum")
     good = [rule for rule in rules if rule.score >= _SIMPLER * best]
     return min(good, key=lambda rule: (order.index(rule.kind), -rule.score))
 
@@ -76,12 +78,31 @@ def _candidates(sample: Batch, ceiling: float) -> Iterator[Rule]:
         for j in range(min(columns, _MOST_COLUMNS)):
             yield from _thresholds(sample, "column", j, f"y[{j}]", ceiling)
         yield from _thresholds(sample, "sum", 0, "sum(y)", ceiling)
+        yield from _regions(sample, ceiling)
     for j in np.flatnonzero(np.isnan(sample.values).any(axis=0))[:_MOST_COLUMNS]:
         name = "y" if columns == 1 else f"y[{j}]"
         labels = sample.labels[np.isnan(sample.values[:, j])]
         label = bool(2 * labels.sum() > labels.size)
         score = float(evidence(float((labels == label).sum()), float(labels.size), ceiling))
         yield Rule("nan", int(j), "==", 0.0, 0, label, score, f"{name} is NaN")
+
+
+def _regions(sample: Batch, ceiling: float) -> Iterator[Rule]:
+    """Where some coordinate lies from the inputs: all that one-sided noise and missing noise need."""
+    if sample.geometry is None:
+        return
+    words = [f"{how} that of {end}" for end in ("x", "x'") for how in ("below", "equal to", "above")]
+    for bit, how in enumerate(words):
+        labels = sample.labels[_flag(sample, bit)]
+        label = bool(2 * labels.sum() > labels.size)
+        score = float(evidence(float((labels == label).sum()), float(labels.size), ceiling))
+        yield Rule("region", bit, "==", 0.0, 0, label, score, f"some coordinate of y is {how}")
+
+
+def _flag(batch: Batch, bit: int) -> NDArray[np.bool_]:
+    if batch.geometry is None:
+        return np.zeros(len(batch), dtype=bool)
+    return np.asarray((batch.geometry.regions(batch.values) >> np.uint64(bit)) & np.uint64(1), dtype=bool)
 
 
 def evidence(correct: float | Floats, total: float | Floats, ceiling: float) -> Floats:

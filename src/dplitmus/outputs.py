@@ -59,11 +59,17 @@ class Geometry:
         return (values[:, self.differ] - middle) * np.sign(self.high - self.low)
 
     def regions(self, values: NDArray[np.float64]) -> NDArray[np.uint64]:
-        """A set of five flags per output: some coordinate before, at, between, at, or after the inputs."""
-        along = (values[:, self.differ] - self.low) * np.sign(self.high - self.low)
-        span = np.abs(self.high - self.low)
-        flags = (along < 0, along == 0, (along > 0) & (along < span), along == span, along > span)
+        """A set of six flags per output: some coordinate is below, equal to, above that of x, and of x'.
+
+        Below and above, not before and after: noise that is never negative is so whatever the direction.
+        """
         code = np.zeros(len(values), dtype=np.uint64)
+        numbers = values[:, self.differ]
+        flags = [
+            comparison(numbers, end)
+            for end in (self.low, self.high)
+            for comparison in (np.less, np.equal, np.greater)
+        ]
         for bit, flag in enumerate(flags):
             code |= flag.any(axis=1).astype(np.uint64) << np.uint64(bit)
         return code

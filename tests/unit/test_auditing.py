@@ -180,6 +180,21 @@ def test_a_panel_in_flight_is_not_changed_by_later_learning(monkeypatch: pytest.
         assert (float(panel.log_weights[0]), panel.draws) == (weight, draws)
 
 
+def test_one_sided_noise_in_many_dimensions_is_seen_by_the_side_it_never_takes() -> None:
+    """The inputs differ in both directions; the noise is never negative."""
+    rng = np.random.default_rng(3)
+    x, x_prime = 0.3 * rng.normal(size=(2, 64))
+
+    def one_sided(x: Any, n: int, rng: np.random.Generator) -> Any:
+        return x + rng.exponential(scale=128.0, size=(n, 64))
+
+    result = audit(one_sided, neighbours=[(x, x_prime)], samples=100_000)
+    assert result.verdict == "violated"
+    assert result.counterexample is not None
+    assert result.counterexample.event.startswith("some coordinate of y is below that of x")
+    assert result.counterexample.p_value < 1e-6
+
+
 def test_the_bandit_spends_its_draws_on_the_pair_that_shows_the_bug() -> None:
     def only_there(x: float, n: int, rng: np.random.Generator) -> Any:
         return x + rng.laplace(scale=0.4 if x >= 5 else 50.0, size=n)

@@ -60,13 +60,24 @@ def test_orientation_centres_between_the_inputs_and_drops_what_does_not_differ()
 
 
 @pytest.mark.parametrize(
-    ("value", "flags"), [(-1.0, 0b1), (0.0, 0b10), (0.5, 0b100), (2.0, 0b1000), (3.0, 0b10000), (math.nan, 0)]
+    ("output", "flags"),
+    [
+        ([-1.0, -1.0], "< <"),
+        ([0.0, 2.0], "= <>"),
+        ([1.0, 1.0], "<> <>"),
+        ([2.0, 0.0], "<> ="),
+        ([math.nan, 3.0], "> >"),
+        ([math.nan, math.nan], " "),
+    ],
 )
-def test_regions_tell_where_an_output_lies_from_the_inputs(value: float, flags: int) -> None:
-    for x, x_prime, output in ((0.0, 2.0, value), (2.0, 0.0, 2.0 - value)):
-        geometry = Geometry.of(x, x_prime, 1)
-        assert geometry is not None
-        assert geometry.regions(np.array([[output]])).tolist() == [flags]
+def test_regions_tell_where_an_output_lies_from_the_inputs(output: list[float], flags: str) -> None:
+    """From x = (0, 2) and x' = (2, 0): some coordinate below, equal to, above that of x, and of x'."""
+    x, x_prime = np.array([0.0, 2.0]), np.array([2.0, 0.0])
+    geometry = Geometry.of(x, x_prime, 2)
+    assert geometry is not None
+    code = int(geometry.regions(np.array([output]))[0])
+    said = ["".join(sign for k, sign in enumerate("<=>") if code >> (3 * side + k) & 1) for side in (0, 1)]
+    assert " ".join(said) == flags
 
 
 @pytest.mark.parametrize(
