@@ -115,15 +115,22 @@ class Room:
 
     def _answers(self, arm: Arm, ask: Callable[[Task], Answer], phase: int, draws: int) -> Iterator[Answer]:
         rows = largest_chunk(arm.sample[-1].values.shape[1])
-        waiting: deque[Future[Answer]] = deque()
+        waiting: deque[tuple[int, Future[Answer]]] = deque()
         try:
             for chunk, size in enumerate(Plan(draws, rows)):
                 task = self.search.fresh(arm, size, (phase, arm.number, chunk))
-                waiting.append(self.executor.submit(ask, task))
+                waiting.append((size, self.executor.submit(ask, task)))
                 if len(waiting) >= _IN_FLIGHT:
-                    yield waiting.popleft().result()
+                    yield self._next(waiting)
             while waiting:
-                yield waiting.popleft().result()
+                yield self._next(waiting)
         finally:
-            for future in waiting:
+            for _, future in waiting:
                 future.cancel()
+
+    def _next(self, waiting: deque[tuple[int, Future[Answer]]]) -> Answer:
+        size, future = waiting.popleft()
+        answer = future.result()
+        if self.search.progress:
+            self.search.progress(size)
+        return answer
