@@ -46,6 +46,7 @@ class Counterexample:
     correct: int
     ceiling: float
     p_value: float
+    epsilon_lower: float  # certified by these counts alone, at the rule's share of alpha
 
 
 class Exam(NamedTuple):
@@ -68,6 +69,41 @@ class PairSummary(NamedTuple):
     x_prime: Any
     draws: int
     epsilon_lower: float
+
+
+class Moment(NamedTuple):
+    """Where the search stood after so many draws."""
+
+    draws: int
+    log_wealth: float  # of the bets against the claim
+    epsilon_lower: float  # refuted by then, on a coarse grid: never above what a fine one gives
+
+
+class Bin(NamedTuple):
+    """Outputs of one kind: numbers in [low, high), or those that `name` names."""
+
+    name: str  # empty for an interval
+    low: float | None  # None where there is a name
+    high: float | None
+    x: int
+    x_prime: int
+    event: bool  # whether these outputs are the counterexample's event
+
+
+class Distributions(NamedTuple):
+    """A sample of the search's outputs on both inputs of one pair, along the number that differs most."""
+
+    pair: str
+    of: str  # "y", "y[3]", "sum(y)"
+    bins: tuple[Bin, ...]
+
+
+class Alphas(NamedTuple):
+    """How alpha was divided before the first draw; the three add up to it."""
+
+    search: float
+    panel: float
+    rule: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +130,9 @@ class Result:
     notes: tuple[Note, ...]
     replayable: bool
     finished: bool = True
+    alphas: Alphas | None = None
+    history: tuple[Moment, ...] = ()
+    distributions: Distributions | None = None
     seconds: float | None = field(default=None, compare=False)
 
     def save(self, path: str | os.PathLike[str]) -> Path:

@@ -22,6 +22,7 @@ LAYERS = [
     ["counts"],
     ["bounds", "evidence", "prospects", "certificate"],
     ["verdict"],
+    ["distributions"],
     ["engine"],
     ["sanity", "search"],
     ["exam"],

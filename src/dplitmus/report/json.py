@@ -75,6 +75,10 @@ def audit(result: Result, *, version: str) -> dict[str, Any]:
         "pairs": [{name: _input(value) for name, value in pair._asdict().items()} for pair in result.pairs],
         "detectable": result.detectable,
         "log_wealth": result.log_wealth,
+        "alphas": result.alphas and result.alphas._asdict(),
+        "history": [moment._asdict() for moment in result.history],
+        "distributions": result.distributions
+        and result.distributions._asdict() | {"bins": [bin_._asdict() for bin_ in result.distributions.bins]},
         "notes": [{"code": note.code, "text": note.text} for note in result.notes],
         "seed": result.seed,
         "replayable": result.replayable,
