@@ -135,12 +135,34 @@ class Result:
     distributions: Distributions | None = None
     seconds: float | None = field(default=None, compare=False)
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the finding as JSON, for `dplitmus.replay` and `dplitmus replay`."""
-        from dplitmus import __version__, store  # noqa: PLC0415  (a later stage)
+    def to_json(self) -> str:
+        """The finding as JSON text, as documented in docs/reference/json.md."""
+        from dplitmus import __version__  # noqa: PLC0415  (a later stage)
         from dplitmus.report import json  # noqa: PLC0415
 
-        return store.write(store.prepare_file(path), json.dumps(json.audit(self, version=__version__)))
+        return json.dumps(json.audit(self, version=__version__))
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The report as one offline page, which holds the JSON too; written to `path` if there is one."""
+        from dplitmus import __version__, store  # noqa: PLC0415  (a later stage)
+        from dplitmus.report import finding, json  # noqa: PLC0415
+
+        page = finding.page(json.audit(self, version=__version__))
+        if path is not None:
+            store.write(store.prepare_file(path), page)
+        return page
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the finding as JSON, for `dplitmus.replay` and `dplitmus replay`."""
+        from dplitmus import store  # noqa: PLC0415  (a later stage)
+
+        return store.write(store.prepare_file(path), self.to_json())
+
+    def _repr_html_(self) -> str:
+        from dplitmus import __version__  # noqa: PLC0415  (a later stage)
+        from dplitmus.report import finding, json  # noqa: PLC0415
+
+        return finding.card(json.audit(self, version=__version__))
 
     def __str__(self) -> str:
         from dplitmus.report.text import audit as as_text  # noqa: PLC0415  (a later stage)

@@ -26,8 +26,8 @@ def often_itself(x: float, n: int, rng: np.random.Generator) -> Any:
 
 
 def audited(mechanism: Any, **settings: Any) -> dplitmus.Result:
-    settings = {"epsilon": 1.0, "neighbours": [(0.0, 1.0)], "seed": 1, "samples": 20_000} | settings
-    return dplitmus.audit(mechanism, **settings)
+    usual: dict[str, Any] = {"epsilon": 1.0, "neighbours": [(0.0, 1.0)], "seed": 1, "samples": 20_000}
+    return dplitmus.audit(mechanism, **usual | settings)
 
 
 def test_the_history_grows_and_ends_with_the_search() -> None:
