@@ -14,7 +14,7 @@ from dplitmus.report.text import at_least
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_COLUMNS = ("mechanism", "claimed", "certified", "draws", "alpha", "verdict")
+_COLUMNS = ("mechanism", "verdict", "claimed", "certified", "draws", "alpha")  # a phone shows the first
 _SORT = """<script>
 for (const table of document.querySelectorAll("table.sortable")) {
   table.querySelectorAll("thead th").forEach((th, column) => {
@@ -36,6 +36,9 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
+const open = () => { const here = document.querySelector(location.hash || "none"); if (here) here.open = true; };
+addEventListener("hashchange", open);
+open();
 </script>"""
 
 
@@ -65,11 +68,11 @@ def _summary(findings: Sequence[one.Finding]) -> str:
     rows = []
     for number, finding in enumerate(findings):
         cells = [
+            html.cell(one.verdict_words(finding), bad=one.violated(finding)),
             html.cell(one.claimed(finding), key=finding["claim"]["epsilon"]),
             html.cell(f">= {at_least(finding['epsilon_lower'])}", key=finding["epsilon_lower"]),
             html.cell(f"{finding['samples']:,}", key=finding["samples"]),
             html.cell(f"{finding['alpha']:g}", key=finding["alpha"]),
-            html.cell(one.verdict_words(finding), bad=one.violated(finding)),
         ]
         rows.append((str(finding["mechanism"]), cells, f"finding-{number}"))
     return html.table(
