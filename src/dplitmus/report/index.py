@@ -36,7 +36,10 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
-const open = () => { const here = document.querySelector(location.hash || "none"); if (here) here.open = true; };
+const open = () => {
+  const here = document.querySelector(location.hash || "none");
+  if (here) here.open = true;
+};
 addEventListener("hashchange", open);
 open();
 </script>"""

@@ -86,7 +86,7 @@ def narrowed(text: str, width: int) -> str:
     lines = []
     for line in text.splitlines():
         indent = line[: len(line) - len(line.lstrip())][: width // 4]
-        lines += textwrap.wrap(line, width, subsequent_indent=indent + "  ") or [""]
+        lines += textwrap.wrap(line, width, subsequent_indent=indent + "  ", break_on_hyphens=False) or [""]
     return "\n".join(lines)
 
 
@@ -103,6 +103,7 @@ def _counterexample(result: Result) -> list[str]:
         "  Counterexample",
         f"      x  = {_value(found.x)}",
         f"      x' = {_value(found.x_prime)}",
+        *_places(found.x, found.x_prime),
         *_event(found.event, found.remark),
         "",
         *_wrap(
@@ -112,6 +113,15 @@ def _counterexample(result: Result) -> list[str]:
         ),
         f"      P[Bin({found.guesses}, u) >= {found.correct}] = {found.p_value:.2g}",
     ]
+
+
+def _places(x: object, x_prime: object) -> list[str]:
+    """Where two long vectors differ, for only their ends are shown; neighbours have one shape."""
+    if not isinstance(x, np.ndarray) or not isinstance(x_prime, np.ndarray) or x.size <= 10:
+        return []
+    places = np.flatnonzero(np.asarray(x != x_prime))
+    few = ", ".join(map(str, places[:4])) + (", ..." if places.size > 4 else "")
+    return [f"      they differ in {places.size:,} of {x.size:,} places: {few}"]
 
 
 def _event(event: str, remark: str) -> list[str]:
