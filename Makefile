@@ -16,7 +16,7 @@ $(READY): pyproject.toml
 		|| { echo "dplitmus needs Python 3.11 or newer: PYTHON=/path/to/python3.11 make ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'torch==$(TORCH)'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plots,text,encoders,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plots,text,encoders,dev,docs]'
 	@touch $@
 
 # The paper's figures by real sampling, beside the exact values. Opens nothing: it prints the path.
@@ -24,8 +24,12 @@ demo: $(READY)
 	$(BIN)/dplitmus sanity-check zoo:dptext --epsilon 1 --dimension 2 --samples 100000 --seed 1 || test $$? -eq 1
 	$(BIN)/dplitmus reproduce acl2022 --out demo
 
-test: $(READY) browser
+test: $(READY) browser docs
 	$(BIN)/python -m pytest --cov --cov-report=term
+
+# The documentation as pages, build/docs/index.html; a warning is an error.
+docs: $(READY)
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
 
 # What the browser tests need beside a Chromium: playwright-core, which drives it and downloads none.
 browser:

@@ -50,7 +50,7 @@ class Counterexample:
 
 
 class Exam(NamedTuple):
-    """The panel, frozen after the search, on fresh draws: it guessed from `threshold` (a |logit|) on."""
+    """The panel, frozen after the search, on fresh draws: it guessed at log odds from `threshold` on."""
 
     pair: str
     threshold: float
@@ -136,7 +136,7 @@ class Result:
     seconds: float | None = field(default=None, compare=False)
 
     def to_json(self) -> str:
-        """The finding as JSON text, as documented in docs/reference/json.md."""
+        """The finding as JSON text; `dplitmus report --schema` prints its schema."""
         from dplitmus import __version__  # noqa: PLC0415  (a later stage)
         from dplitmus.report import json  # noqa: PLC0415
 
