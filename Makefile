@@ -54,5 +54,5 @@ bench: $(READY)
 	$(BIN)/python benchmarks/start_up.py
 
 clean:
-	rm -rf $(VENV) demo build dist tests/browser/node_modules docs/_build .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo build dist tests/browser/node_modules docs/*/generated .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

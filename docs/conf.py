@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from dplitmus import __version__, cli, explanations, findings
+from dplitmus.paper import figures, grid
 
 project = "dplitmus"
 version = release = __version__
@@ -23,12 +24,19 @@ autodoc_typehints = "signature"
 suppress_warnings = ["myst.header"]  # pages of codes start at their own level
 
 _GENERATED = Path(__file__).parent / "reference" / "generated"
+_FIGURES = Path(__file__).parent / "explanations" / "generated"
+_SAMPLES = 10_000  # a build takes seconds; `dplitmus reproduce acl2022` draws a thousand times as many
 
 
 def setup(app: Any) -> None:
     """Write the generated pages before Sphinx looks for them."""
     del app
     _GENERATED.mkdir(exist_ok=True)
+    _FIGURES.mkdir(exist_ok=True)
+    if not (_FIGURES / "figure3.svg").exists():
+        checks = grid.run(_SAMPLES, seed=2022)
+        for figure in (figures.figure_1(), figures.figure_2(checks), figures.figure_3(2022)):
+            (_FIGURES / f"{figure.name}.svg").write_bytes(figure.svg)
     for name, text in (("cli", _commands()), ("codes", _codes()), ("json", _fields())):
         file = _GENERATED / f"{name}.md"
         if not file.exists() or file.read_text(encoding="utf-8") != text:

@@ -311,6 +311,6 @@ def summary(findings: Sequence[Mapping[str, Any]], *, width: int = WIDTH) -> str
             f"{finding['samples']:>15,}  {finding['verdict']}"
         )
     total = min(1.0, sum(finding["alpha"] for finding in findings))
-    audits = "1 audit" if len(findings) == 1 else f"{len(findings)} audits"
-    words = f"False-alarm probability of all {audits} together: at most {total:.2g}."
+    all_of_them = f" of all {len(findings)} audits together" if len(findings) > 1 else ""
+    words = f"False-alarm probability{all_of_them}: at most {total:.2g}."
     return "\n".join([*lines, "", *textwrap.wrap(words, width)])
