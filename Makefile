@@ -6,8 +6,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # The tested version, a CPU build where the package index has one; torch before the extra that accepts any.
 TORCH ?= 2.13.0
+DRIVER := tests/browser/node_modules/playwright-core
 
-.PHONY: demo test test-slow check bench clean
+.PHONY: demo test test-slow check bench browser docs clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml
@@ -15,7 +16,7 @@ $(READY): pyproject.toml
 		|| { echo "dplitmus needs Python 3.11 or newer: PYTHON=/path/to/python3.11 make ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'torch==$(TORCH)'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plots,text,encoders,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plots,text,encoders,dev,docs]'
 	@touch $@
 
 # The paper's figures by real sampling, beside the exact values. Opens nothing: it prints the path.
@@ -23,8 +24,21 @@ demo: $(READY)
 	$(BIN)/dplitmus sanity-check zoo:dptext --epsilon 1 --dimension 2 --samples 100000 --seed 1 || test $$? -eq 1
 	$(BIN)/dplitmus reproduce acl2022 --out demo
 
-test: $(READY)
+test: $(READY) browser docs
 	$(BIN)/python -m pytest --cov --cov-report=term
+
+# The documentation as pages, build/docs/index.html; a warning is an error.
+docs: $(READY)
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
+
+# What the browser tests need beside a Chromium: playwright-core, which drives it and downloads none.
+browser:
+	@if command -v npm >/dev/null; then \
+		test -d $(DRIVER) || npm install --silent --no-audit --no-fund --no-package-lock --prefix tests/browser \
+			|| echo "browser tests will be skipped: npm could not install playwright-core"; \
+	else echo "browser tests will be skipped: there is no npm (Debian: apt-get install npm chromium)"; fi
+	@command -v chromium chromium-browser google-chrome >/dev/null || test -n "$$DPLITMUS_BROWSER" \
+		|| echo "browser tests will be skipped: there is no chromium (Debian: apt-get install chromium)"
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
@@ -40,5 +54,5 @@ bench: $(READY)
 	$(BIN)/python benchmarks/start_up.py
 
 clean:
-	rm -rf $(VENV) demo build dist .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo build dist tests/browser/node_modules docs/*/generated .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

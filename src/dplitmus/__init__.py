@@ -7,6 +7,7 @@ from dplitmus.errors import DplitmusError, InputError, MechanismError, MissingEx
 from dplitmus.mechanisms.base import each
 
 if TYPE_CHECKING:
+    from dplitmus.asserting import ViolatedError, assert_private
     from dplitmus.auditing import audit
     from dplitmus.replaying import replay
     from dplitmus.sanity import SanityCheck, sanity_check
@@ -20,7 +21,9 @@ __all__ = [
     "MissingExtraError",
     "Result",
     "SanityCheck",
+    "ViolatedError",
     "__version__",
+    "assert_private",
     "audit",
     "each",
     "mechanisms",
@@ -29,6 +32,8 @@ __all__ = [
     "sanity_check",
 ]
 _LATER = {
+    "ViolatedError": "asserting",
+    "assert_private": "asserting",
     "audit": "auditing",
     "replay": "replaying",
     "Result": "verdict",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scipy.special import bdtrc
 
-from dplitmus import certificate, evidence, exam, prospects
+from dplitmus import certificate, distributions, evidence, exam, prospects
 from dplitmus.bounds import guess_lower
 from dplitmus.claim import Claim
 from dplitmus.errors import one_of, positive_number, probability
@@ -30,7 +30,17 @@ from dplitmus.samples import (
 )
 from dplitmus.search import Arm, Inline, Search, detectable_epsilon
 from dplitmus.target import importable_name
-from dplitmus.verdict import Counterexample, Exam, Note, PairSummary, Result, Verdict
+from dplitmus.verdict import (
+    Alphas,
+    Counterexample,
+    Distributions,
+    Exam,
+    Moment,
+    Note,
+    PairSummary,
+    Result,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -146,6 +156,9 @@ def audit(
         notes=tuple(_notes(seen)),
         replayable=seen.replays,
         finished=finished,
+        alphas=Alphas(*(share * alpha for share in shares[:3])),
+        history=_history(search),
+        distributions=_distributions(search, answers, refuted=refuted),
         seconds=time.monotonic() - started,
     )
 
@@ -166,6 +179,8 @@ class _Answers:
     """What the exam certifies; nothing, if there was none."""
 
     exam: Exam | None = None
+    arm: Arm | None = None
+    rule: certificate.Rule | None = None
     counterexample: Counterexample | None = None
     epsilon_lower: float = 0.0
     delta_lower: float = 0.0
@@ -202,7 +217,9 @@ def _examine(
             alpha=shares.panel * alpha,
             epsilon_lower=by_panel,
         ),
-        counterexample=_counterexample(arm, rule, marks, draws, claim) if rule else None,
+        arm=arm,
+        rule=rule,
+        counterexample=_counterexample(arm, rule, marks, draws, claim, bound=by_rule) if rule else None,
         epsilon_lower=max(by_panel, by_rule),
         draws=left,
     )
@@ -214,7 +231,7 @@ def _summary(arm: Arm, search: Search) -> PairSummary:
 
 
 def _counterexample(
-    arm: Arm, rule: certificate.Rule, marks: exam.Marks, draws: int, claim: Claim
+    arm: Arm, rule: certificate.Rule, marks: exam.Marks, draws: int, claim: Claim, *, bound: float
 ) -> Counterexample | None:
     ceiling = 1 / (1 + math.exp(-claim.epsilon))
     p_value = float(bdtrc(marks.rule_correct - 1, marks.rule_guesses, ceiling)) if marks.rule_correct else 1.0
@@ -231,7 +248,23 @@ def _counterexample(
         correct=marks.rule_correct,
         ceiling=ceiling,
         p_value=p_value,
+        epsilon_lower=bound,
     )
+
+
+def _history(search: Search) -> tuple[Moment, ...]:
+    """Where the search stood on the way, and where it ended, with the bound on the fine grid."""
+    drawn = sum(arm.tally.draws for arm in search.arms)
+    end = Moment(drawn, search.log_wealth, search.epsilon_lower)
+    return (*(moment for moment in search.history if moment.draws < drawn), end)
+
+
+def _distributions(search: Search, answers: _Answers, *, refuted: bool) -> Distributions | None:
+    """The outputs on the pair of the counterexample, or on the one that stands out most."""
+    arm = answers.arm or max(search.arms, key=lambda arm: arm.log_wealth)
+    if not arm.sample:
+        return None
+    return distributions.of(join(list(arm.sample)), arm.pair.name, answers.rule if refuted else None)
 
 
 def _notes(seen: Habits) -> Iterator[Note]:

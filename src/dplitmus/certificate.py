@@ -51,8 +51,8 @@ class Rule:
             return np.isnan(batch.values[:, self.column])
         if self.kind == "region":
             return _flag(batch, self.column)
-        numbers = _numbers(batch, self.kind, self.column)
-        return np.asarray(numbers < self.threshold if self.relation == "<" else numbers > self.threshold)
+        seen = numbers(batch, self.kind, self.column)
+        return np.asarray(seen < self.threshold if self.relation == "<" else seen > self.threshold)
 
 
 def find(sample: Batch, epsilon: float) -> Rule | None:
@@ -114,19 +114,19 @@ def evidence(correct: float | Floats, total: float | Floats, ceiling: float) -> 
 
 
 def _thresholds(sample: Batch, kind: str, column: int, name: str, ceiling: float) -> Iterator[Rule]:
-    numbers = _numbers(sample, kind, column)
-    finite = ~np.isnan(numbers)
+    seen = numbers(sample, kind, column)
+    finite = ~np.isnan(seen)
     if not finite.any():
         return
-    numbers, labels = numbers[finite], sample.labels[finite]
-    cuts = np.unique(np.quantile(numbers, np.linspace(0, 1, _CUTS), method="nearest"))
+    seen, labels = seen[finite], sample.labels[finite]
+    cuts = np.unique(np.quantile(seen, np.linspace(0, 1, _CUTS), method="nearest"))
     if cuts.size < 2:
         return
     middle = (cuts[:-1] + cuts[1:]) / 2
     middle = middle[np.isfinite(middle)]
     if not middle.size:
         return
-    place = np.searchsorted(middle, numbers, side="right")
+    place = np.searchsorted(middle, seen, side="right")
     counts = np.bincount(place * 2 + labels, minlength=2 * (middle.size + 1)).reshape(-1, 2)
     below = np.cumsum(counts, axis=0)[:-1]
     for relation, side in (("<", below), (">", counts.sum(axis=0) - below)):
@@ -154,17 +154,19 @@ def _symbols(sample: Batch, ceiling: float) -> Iterator[Rule]:
     for label in (False, True):
         scores = evidence(counts[:, int(label)].astype(float), counts.sum(axis=1).astype(float), ceiling)
         best = int(np.argmax(scores))
-        words = sample.names.get(int(keys[best])) or _row_words(sample.values[first[best]])
+        words = sample.names.get(int(keys[best])) or row_words(sample.values[first[best]])
         yield Rule("key", 0, "==", 0.0, int(keys[best]), label, float(scores[best]), f"y == {words}")
 
 
-def _row_words(row: Floats) -> str:
+def row_words(row: Floats) -> str:
+    """An output of numbers, in a few words."""
     words = [f"{value:g}" for value in row[:12]]
     inside = ", ".join(words) + (", ..." if row.size > 12 else "")
     return inside if row.size == 1 else f"({inside})"
 
 
-def _numbers(batch: Batch, kind: str, column: int) -> Floats:
+def numbers(batch: Batch, kind: str, column: int) -> Floats:
+    """What a rule of this kind looks at."""
     return batch.values.sum(axis=1) if kind == "sum" else batch.values[:, column]
 
 

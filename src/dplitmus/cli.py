@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
+import shutil
 import sys
 import traceback
 from pathlib import Path
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 FOUND, INTERRUPTED = 1, 130
+# Commands that live in modules of their own, loaded when they are asked for.
+_ELSEWHERE = {
+    "replay": "dplitmus.cli_report",
+    "report": "dplitmus.cli_report",
+    "text": "dplitmus.cli_text",
+}
 
 
 if TYPE_CHECKING:
@@ -61,15 +68,16 @@ class Group(click.Group):
     """A group of commands that suggests the closest one."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All names; those of the text systems live in a module of their own."""
-        return sorted([*super().list_commands(ctx), *(["text"] if self is cli else [])])
+        """All names, those of other modules included."""
+        return sorted([*super().list_commands(ctx), *(_ELSEWHERE if self is cli else [])])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Find a command; `text` is loaded when it is asked for."""
-        if self is cli and cmd_name == "text":
-            from dplitmus.cli_text import text
+        """Find a command, here or in its own module."""
+        if self is cli and cmd_name in _ELSEWHERE:
+            import importlib
 
-            return text
+            found: click.Command = getattr(importlib.import_module(_ELSEWHERE[cmd_name]), cmd_name)
+            return found
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
@@ -124,6 +132,7 @@ def cli() -> None:
     "--stop", default="violated", show_default=True, help="'violated', or 'never' for the best bound."
 )
 @click.option("--json", "json_file", help="Also write the result to this file.")
+@click.option("--html", "html_file", help="Also write a report to this file, one offline page.")
 def audit(
     target: str,
     epsilon: float | None,
@@ -139,6 +148,7 @@ def audit(
     level: str,
     stop: str,
     json_file: str | None,
+    html_file: str | None,
 ) -> int:
     """Search for a counterexample to (epsilon, delta)-differential privacy.
 
@@ -153,7 +163,7 @@ def audit(
     from dplitmus import target as targets
     from dplitmus.claim import Claim
     from dplitmus.neighbours import patterns
-    from dplitmus.report import json, text
+    from dplitmus.report import text
     from dplitmus.samples import checked_samples
     from dplitmus.verdict import Verdict
 
@@ -170,6 +180,7 @@ def audit(
     claim = Claim(epsilon=setting.epsilon, delta=setting.delta if delta is None else delta)
     neighbours = given or (patterns(relation, dimension or 1) if relation else setting.neighbours)
     file = store.prepare_file(json_file) if json_file else None
+    page = store.prepare_file(html_file) if html_file else None
     with _progress(samples, "draws") as progress:
         result = dplitmus.audit(
             setting.mechanism,
@@ -186,13 +197,16 @@ def audit(
             progress=progress,
             target=setting.target,
         )
-    finding = json.dumps(json.audit(result, version=__version__))
+    finding = result.to_json()
     found = result.verdict is Verdict.VIOLATED
-    if file is None and found:
+    if file is None and page is None and found:
         file = _finding_file(result.mechanism, finding)
     if file:
         store.write(file, finding)
-    _say(text.audit(result, reproduce=f"dplitmus replay {file}" if file else None))
+    if page:
+        store.write(page, result.to_html())
+    again = shlex.join(["dplitmus", "replay", str(file or page)]) if file or page else None
+    _say(text.audit(result, reproduce=again, width=_columns()))
     return FOUND if found else 0
 
 
@@ -227,32 +241,6 @@ def _finding_file(mechanism: str, finding: str) -> Path:
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", mechanism)[:40].strip("-") or "mechanism"
     digest = hashlib.blake2b(finding.encode(), digest_size=4).hexdigest()
     return store.prepare_file(Path(".dplitmus") / f"{name}-{digest}.json")
-
-
-@cli.command(
-    short_help="Run a saved finding again.",
-    epilog=_examples("dplitmus replay .dplitmus/dptext-nan0-5f1c09aa.json"),
-)
-@click.argument("file")
-def replay(file: str) -> int:
-    """Run the audit of a saved finding again, and say whether it stands.
-
-    The file names the mechanism's code, which is loaded and run. Exit status: 1 if the claim is violated, 0
-    if not.
-    """
-    from dplitmus.replaying import replay as again
-    from dplitmus.report import text
-    from dplitmus.verdict import Verdict
-
-    replayed = again(file)
-    words = {
-        "stands": "The finding stands: the same draws, the same numbers.",
-        "changed": "The finding has CHANGED: the mechanism or a version is another one.",
-        "not replayable": "Not replayable bit for bit (no rng); this is a fresh run.",
-    }
-    _say(words[replayed.status] + "\n")
-    _say(text.audit(replayed.result))
-    return FOUND if replayed.result.verdict is Verdict.VIOLATED else 0
 
 
 @cli.command(
@@ -499,6 +487,11 @@ def _progress(total: int, unit: str, name: str = "") -> Iterator[Callable[[int],
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total)
         yield lambda done: bar.advance(task, done)
+
+
+def _columns() -> int:
+    """Columns of the terminal, at most those that texts are made for."""
+    return max(30, min(80, shutil.get_terminal_size((80, 24)).columns)) if sys.stdout.isatty() else 80
 
 
 def _say(text: str) -> None:

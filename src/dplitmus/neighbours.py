@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dplitmus.errors import bad_value, one_of, whole_number
+from dplitmus.errors import bad_value, in_words, one_line, one_of, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -133,5 +133,5 @@ def same(one: Any, other: Any) -> bool:
 
 
 def _words(value: Any) -> str:
-    text = np.array2string(np.asarray(value), threshold=8, separator=", ") if _numeric(value) else repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."
+    text = np.array2string(np.asarray(value), threshold=8, separator=", ") if _numeric(value) else None
+    return one_line(in_words(repr, value) if text is None else text, 40)

@@ -1,38 +1,23 @@
 """Running a finding again from its file.
 
-Takes a JSON file of an audit; loads the mechanism it names, runs the same audit, and says whether the finding
-stands. A file is data: nothing in it is executed but the target it names, which is the user's own code.
+Takes the file of an audit, JSON or HTML; loads the mechanism it names, runs the same audit, and says whether
+the finding stands. A file is data: nothing in it is executed but the target it names, which is the user's own
+code.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dplitmus import auditing, target
-from dplitmus.errors import InputError
+from dplitmus import auditing, findings, target
+from dplitmus.report import json
 
 if TYPE_CHECKING:
     import os
 
     from dplitmus.verdict import Result
 
-_MOST_BYTES = 64 * 2**20
-_NEEDED = {
-    "schema",
-    "kind",
-    "target",
-    "claim",
-    "pairs",
-    "budget",
-    "alpha",
-    "seed",
-    "level",
-    "stop",
-    "verdict",
-}
 _COMPARED = ("verdict", "samples", "epsilon_lower")
 
 
@@ -56,9 +41,9 @@ class Replay:
         return "changed" if self.result.replayable else "not replayable"
 
 
-def replay(path: str | os.PathLike[str]) -> Replay:
-    """Run the audit of a saved finding again."""
-    finding = read(path)
+def replay(path: str | os.PathLike[str], *, number: int | None = None) -> Replay:
+    """Run the audit of a saved finding again: a JSON file, or a report; `number` counts findings from 1."""
+    finding = _chosen(path, number)
     claim = finding["claim"]
     mechanism = target.load(
         finding["target"], epsilon=claim["epsilon"], dimension=_dimension(finding["pairs"])
@@ -67,7 +52,7 @@ def replay(path: str | os.PathLike[str]) -> Replay:
         mechanism,
         epsilon=claim["epsilon"],
         delta=claim["delta"],
-        neighbours=[(pair["x"], pair["x_prime"]) for pair in finding["pairs"]],
+        neighbours=[_pair(pair) for pair in finding["pairs"]],
         samples=finding["budget"],
         alpha=finding["alpha"],
         seed=finding["seed"],
@@ -78,24 +63,23 @@ def replay(path: str | os.PathLike[str]) -> Replay:
     return Replay(finding, result)
 
 
-def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a finding, or refuse with DP209 what is not one."""
-    file = Path(path)
-    try:
-        if file.stat().st_size > _MOST_BYTES:
-            raise _not_a_finding(file, "it is larger than 64 MB")
-        finding = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise _not_a_finding(file, error.strerror or str(error)) from error
-    except (ValueError, RecursionError) as error:
-        raise _not_a_finding(file, "it is not JSON") from error
-    if not isinstance(finding, dict) or not finding.keys() >= _NEEDED or finding["kind"] != "audit":
-        raise _not_a_finding(file, "it is not the JSON of an audit")
-    if finding["schema"] != 1:
-        raise _not_a_finding(file, f"its schema is {finding['schema']!r}, and this version reads schema 1")
+def _chosen(path: str | os.PathLike[str], number: int | None) -> dict[str, Any]:
+    found = findings.read(path)
+    if number is None and len(found) > 1:
+        raise findings.refusal(path, f"it holds {len(found)} findings: say which, with --number 1 and so on")
+    if number is not None and not 1 <= number <= len(found):
+        raise findings.refusal(path, f"it has no finding number {number}, but {len(found)} in all")
+    finding = found[(number or 1) - 1]
     if not isinstance(finding["target"], str):
-        raise _not_a_finding(file, "it names no target: the mechanism was a local function or object")
+        raise findings.refusal(path, "it names no target: the mechanism was a local function or object")
+    if any("repr" in pair.get("forms", []) for pair in finding["pairs"]):
+        raise findings.refusal(path, "its inputs were objects that JSON cannot hold")
     return finding
+
+
+def _pair(pair: dict[str, Any]) -> tuple[Any, Any]:
+    forms = pair.get("forms", ["json", "json"])
+    return json.as_input(pair["x"], forms[0]), json.as_input(pair["x_prime"], forms[1])
 
 
 def _dimension(pairs: Any) -> int:
@@ -104,11 +88,3 @@ def _dimension(pairs: Any) -> int:
         return len(first) if isinstance(first, list) else 1
     except (TypeError, KeyError, IndexError):
         return 1
-
-
-def _not_a_finding(file: Path, reason: str) -> InputError:
-    return InputError(
-        f"cannot replay {str(file)!r}: {reason}",
-        code="DP209",
-        help="a finding is written by  dplitmus audit ... --json FILE  or  result.save(FILE)",
-    )

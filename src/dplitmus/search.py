@@ -27,6 +27,7 @@ from scipy.special import bdtrc, betaincinv
 from dplitmus import evidence, prospects
 from dplitmus.forecast.panel import Judgement, Panel
 from dplitmus.samples import Stock, draw_labelled, stream
+from dplitmus.verdict import Moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -47,6 +48,7 @@ _IN_FLIGHT = 8
 _LARGEST_VALUES, _LARGEST_ROWS = 2**20, 2**16  # of a chunk
 _LEARNT_ROWS = 2**15  # of a chunk that travel back to be learned from; few, once the panel has converged
 _SAMPLE_ROWS = 2**15  # recent outputs kept for the counterexample
+_FIRST_MOMENT, _COARSE = 32, 16  # of the history: its first draws, and every so many epsilons of the grid
 _LEAST_ON_A_PAIR = 40  # draws before the bandit compares pairs
 _SPREAD = 0.3  # of the draws are spread evenly: a panel must learn before its guesses show how good a pair is
 
@@ -165,6 +167,7 @@ class Search:
     dispatched: int = 0
     log_wealth: float = 0.0
     bets: list[evidence.Stream] = field(default_factory=list)
+    history: list[Moment] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.running = list(self.arms)
@@ -244,8 +247,18 @@ class Search:
             arm.prospect = prospects.best(arm.recent(), self.horizon(2 * self.dispatched))
             logs = [np.array([one.log_wealth]) for one in self.arms]
             self.log_wealth = float(self._mixed(np.array([self._against_claim(self.joint)]), logs)[0])
+        self._remember()
         if self.progress:
             self.progress(int(outcome.counts.sum()))
+
+    def _remember(self) -> None:
+        """Note where the search stands whenever the draws have doubled: for the report alone."""
+        draws = sum(arm.tally.draws for arm in self.arms)
+        if draws >= (2 * self.history[-1].draws if self.history else _FIRST_MOMENT):
+            coarse = evidence.EPSILONS[::_COARSE]
+            logs = self._mixture(coarse, np.full(coarse.size, self.claim.delta))
+            found = evidence.largest_refuted(coarse, logs, self.alpha)
+            self.history.append(Moment(draws, self.log_wealth, found))
 
     def _against_claim(self, tally: evidence.Tally) -> float:
         epsilon, delta = np.array([self.claim.epsilon]), np.array([self.claim.delta])

@@ -72,8 +72,11 @@ def load(target: str, *, epsilon: float, dimension: int) -> Mechanism:
 
 def importable_name(function: object) -> str | None:
     """The TARGET that would load this callable again, if there is one."""
-    name = getattr(function, "__qualname__", None)
-    module = getattr(function, "__module__", None)
+    try:
+        name = getattr(function, "__qualname__", None)
+        module = getattr(function, "__module__", None)
+    except Exception:  # noqa: BLE001  (an object's own attributes may raise anything)
+        return None
     if not isinstance(name, str) or not isinstance(module, str) or "<" in name:
         return None
     if module == "__main__":

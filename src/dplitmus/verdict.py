@@ -46,10 +46,11 @@ class Counterexample:
     correct: int
     ceiling: float
     p_value: float
+    epsilon_lower: float  # certified by these counts alone, at the rule's share of alpha
 
 
 class Exam(NamedTuple):
-    """The panel, frozen after the search, on fresh draws: it guessed from `threshold` (a |logit|) on."""
+    """The panel, frozen after the search, on fresh draws: it guessed at log odds from `threshold` on."""
 
     pair: str
     threshold: float
@@ -68,6 +69,41 @@ class PairSummary(NamedTuple):
     x_prime: Any
     draws: int
     epsilon_lower: float
+
+
+class Moment(NamedTuple):
+    """Where the search stood after so many draws."""
+
+    draws: int
+    log_wealth: float  # of the bets against the claim
+    epsilon_lower: float  # refuted by then, on a coarse grid: never above what a fine one gives
+
+
+class Bin(NamedTuple):
+    """Outputs of one kind: numbers in [low, high), or those that `name` names."""
+
+    name: str  # empty for an interval
+    low: float | None  # None where there is a name
+    high: float | None
+    x: int
+    x_prime: int
+    event: bool  # whether these outputs are the counterexample's event
+
+
+class Distributions(NamedTuple):
+    """A sample of the search's outputs on both inputs of one pair, along the number that differs most."""
+
+    pair: str
+    of: str  # "y", "y[3]", "sum(y)"
+    bins: tuple[Bin, ...]
+
+
+class Alphas(NamedTuple):
+    """How alpha was divided before the first draw; the three add up to it."""
+
+    search: float
+    panel: float
+    rule: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,14 +130,39 @@ class Result:
     notes: tuple[Note, ...]
     replayable: bool
     finished: bool = True
+    alphas: Alphas | None = None
+    history: tuple[Moment, ...] = ()
+    distributions: Distributions | None = None
     seconds: float | None = field(default=None, compare=False)
+
+    def to_json(self) -> str:
+        """The finding as JSON text; `dplitmus report --schema` prints its schema."""
+        from dplitmus import __version__  # noqa: PLC0415  (a later stage)
+        from dplitmus.report import json  # noqa: PLC0415
+
+        return json.dumps(json.audit(self, version=__version__))
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The report as one offline page, which holds the JSON too; written to `path` if there is one."""
+        from dplitmus import __version__, store  # noqa: PLC0415  (a later stage)
+        from dplitmus.report import finding, json  # noqa: PLC0415
+
+        page = finding.page(json.audit(self, version=__version__))
+        if path is not None:
+            store.write(store.prepare_file(path), page)
+        return page
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the finding as JSON, for `dplitmus.replay` and `dplitmus replay`."""
-        from dplitmus import __version__, store  # noqa: PLC0415  (a later stage)
-        from dplitmus.report import json  # noqa: PLC0415
+        from dplitmus import store  # noqa: PLC0415  (a later stage)
 
-        return store.write(store.prepare_file(path), json.dumps(json.audit(self, version=__version__)))
+        return store.write(store.prepare_file(path), self.to_json())
+
+    def _repr_html_(self) -> str:
+        from dplitmus import __version__  # noqa: PLC0415  (a later stage)
+        from dplitmus.report import finding, json  # noqa: PLC0415
+
+        return finding.card(json.audit(self, version=__version__))
 
     def __str__(self) -> str:
         from dplitmus.report.text import audit as as_text  # noqa: PLC0415  (a later stage)

@@ -22,14 +22,16 @@ LAYERS = [
     ["counts"],
     ["bounds", "evidence", "prospects", "certificate"],
     ["verdict"],
+    ["distributions"],
     ["engine"],
     ["sanity", "search"],
     ["exam"],
     ["auditing"],
-    ["replaying", "survey"],
     ["store", "report"],
+    ["findings"],
+    ["replaying", "survey", "asserting"],
     ["paper", "text"],
-    ["__init__", "cli", "cli_text", "__main__"],
+    ["__init__", "cli", "cli_text", "cli_report", "__main__"],
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 # str(result) is the text report, and save() writes it; files name the version. The imports stand inside.
@@ -42,7 +44,7 @@ EXCEPTIONS = {
 }
 # Who may import a third party at all; numpy and scipy.special are free.
 THIRD_PARTIES = {
-    "click": {"cli", "cli_text"},
+    "click": {"cli", "cli_text", "cli_report"},
     "rich": {"cli"},
     "matplotlib": {"paper"},
     "torch": {"text", "cli_text"},

@@ -114,10 +114,9 @@ def each(function: Callable[..., Any]) -> Mechanism:
 
     lifted: Any = black_box if convention == "none" else batched
     setattr(lifted, _LIFTED, True)
-    return cast(
-        "Mechanism",
-        functools.update_wrapper(lifted, function, assigned=("__name__", "__doc__"), updated=()),
-    )
+    functools.update_wrapper(lifted, function, assigned=("__doc__",), updated=())
+    lifted.__name__ = _name_of(function)  # objects have none of their own
+    return cast("Mechanism", lifted)
 
 
 def _convention(function: Callable[..., Any], others: int = 2) -> str | None:
@@ -156,5 +155,8 @@ def _binds(signature: inspect.Signature, arguments: int) -> bool:
 
 
 def _name_of(mechanism: object) -> str:
-    name = getattr(mechanism, "name", None) or getattr(mechanism, "__name__", None)
-    return one_line(name if isinstance(name, str) else type(mechanism).__name__, 40)
+    try:
+        name = getattr(mechanism, "name", None) or getattr(mechanism, "__name__", None)
+        return one_line(name if isinstance(name, str) else type(mechanism).__name__, 40)
+    except Exception:  # noqa: BLE001  (an object's own attributes may raise anything)
+        return "mechanism"

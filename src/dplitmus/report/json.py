@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dplitmus.errors import in_words
+
 if TYPE_CHECKING:
     from dplitmus.sanity import SanityCheck
     from dplitmus.verdict import Result
 
 SCHEMA = 1
+_LONGEST_REPR = 10_000
 
 
 def sanity_check(check: SanityCheck, *, version: str) -> dict[str, Any]:
@@ -70,11 +73,15 @@ def audit(result: Result, *, version: str) -> dict[str, Any]:
         "budget": result.budget,
         "level": result.level,
         "stop": result.stop,
-        "counterexample": found and {name: _input(value) for name, value in vars(found).items()},
+        "counterexample": found and vars(found) | _inputs(found.x, found.x_prime),
         "exam": result.exam and result.exam._asdict(),
-        "pairs": [{name: _input(value) for name, value in pair._asdict().items()} for pair in result.pairs],
+        "pairs": [pair._asdict() | _inputs(pair.x, pair.x_prime) for pair in result.pairs],
         "detectable": result.detectable,
         "log_wealth": result.log_wealth,
+        "alphas": result.alphas and result.alphas._asdict(),
+        "history": [moment._asdict() for moment in result.history],
+        "distributions": result.distributions
+        and result.distributions._asdict() | {"bins": [bin_._asdict() for bin_ in result.distributions.bins]},
         "notes": [{"code": note.code, "text": note.text} for note in result.notes],
         "seed": result.seed,
         "replayable": result.replayable,
@@ -85,13 +92,54 @@ def audit(result: Result, *, version: str) -> dict[str, Any]:
     }
 
 
-def _input(value: Any) -> Any:
-    """An input as JSON: arrays as lists, and what JSON cannot hold as its repr."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if value is None or isinstance(value, str | bool | int | float | list | tuple | dict):
-        return value
-    return repr(value)
+def _inputs(x: Any, x_prime: Any) -> dict[str, Any]:
+    """Both inputs as JSON, and how each is to be read again (`as_input`)."""
+    (low, low_form), (high, high_form) = _input(x), _input(x_prime)
+    return {"x": low, "x_prime": high, "forms": [low_form, high_form]}
+
+
+def _input(value: Any) -> tuple[Any, str]:
+    """An input and its form: what JSON cannot hold is kept as its repr, to be looked at only."""
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biuf":
+        return value.tolist(), "numbers"
+    if isinstance(value, int | float):
+        return value, "numbers"
+    if isinstance(value, tuple) and _exact(list(value)):
+        return list(value), "tuple"
+    if _exact(value):
+        return value, "json"
+    return in_words(repr, value)[:_LONGEST_REPR], "repr"
+
+
+def _exact(value: object) -> bool:
+    """Whether JSON gives the same value back."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, list):
+        return all(map(_exact, value))
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _exact(item) for key, item in value.items())
+    return value is None or isinstance(value, str | bool | int)
+
+
+def as_input(value: Any, form: str) -> Any:
+    """The input that was written in this form.
+
+    >>> as_input(["-Infinity", 1.5], "numbers")
+    array([-inf,  1.5])
+    """
+    if form == "tuple":
+        return tuple(value)
+    if form == "numbers":
+        numbers = _restored(value)
+        return np.asarray(numbers) if isinstance(numbers, list) else numbers
+    return value
+
+
+def _restored(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_restored(item) for item in value]
+    return float(value) if isinstance(value, str) else value
 
 
 def _platform() -> str:
@@ -99,8 +147,28 @@ def _platform() -> str:
 
 
 def dumps(value: object) -> str:
-    """JSON text that every parser accepts: no bare Infinity or NaN."""
-    return json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    """JSON text that every parser accepts: no bare Infinity or NaN; rows of numbers stay on one line."""
+    return _laid_out(_plain(value), "\n") + "\n"
+
+
+def compact(value: object) -> str:
+    """The same on a single line."""
+    return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _laid_out(value: object, newline: str) -> str:
+    inner = newline + "  "
+    items = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    # A record of scalars is a row of a table; the document itself is not.
+    if (newline == "\n" and isinstance(value, dict)) or any(isinstance(item, dict | list) for item in items):
+        if isinstance(value, dict):
+            rows = [
+                f"{json.dumps(key, ensure_ascii=False)}: {_laid_out(item, inner)}"
+                for key, item in value.items()
+            ]
+            return "{" + inner + ("," + inner).join(rows) + newline + "}"
+        return "[" + inner + ("," + inner).join(_laid_out(item, inner) for item in items) + newline + "]"
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def _plain(value: object) -> object:

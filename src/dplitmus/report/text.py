@@ -9,15 +9,18 @@ from __future__ import annotations
 import math
 import textwrap
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dplitmus import bounds
 from dplitmus.counts import SideCounts, VoteCounts
+from dplitmus.errors import in_words, one_line
 from dplitmus.verdict import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from dplitmus.claim import Claim
     from dplitmus.sanity import SanityCheck
     from dplitmus.verdict import Note, Result
@@ -62,8 +65,10 @@ def sanity_check(check: SanityCheck, *, reproduce: str | None = None) -> str:
     return "\n".join(lines)
 
 
-def audit(result: Result, *, reproduce: str | None = None) -> str:
-    """The whole answer of one audit."""
+def audit(result: Result, *, reproduce: str | None = None, width: int = WIDTH) -> str:
+    """The whole answer of one audit; in a narrow terminal lines are broken rather than cut."""
+    if width < WIDTH:
+        return narrowed(audit(result, reproduce=reproduce), width)
     violated = result.verdict is Verdict.VIOLATED
     code = "DP101" if violated else "DP102"
     lines = [_headline(result, code), ""]
@@ -74,6 +79,15 @@ def audit(result: Result, *, reproduce: str | None = None) -> str:
     lines += [line for note in result.notes for line in ("", *_note(note))]
     lines += ["", *([f"  Reproduce:  {reproduce}"] if reproduce else [])]
     return "\n".join([*lines, f"  Explain:    dplitmus explain {code}"])
+
+
+def narrowed(text: str, width: int) -> str:
+    """The same text in fewer columns: each line is wrapped, with its own indent."""
+    lines = []
+    for line in text.splitlines():
+        indent = line[: len(line) - len(line.lstrip())][: width // 4]
+        lines += textwrap.wrap(line, width, subsequent_indent=indent + "  ", break_on_hyphens=False) or [""]
+    return "\n".join(lines)
 
 
 def _counterexample(result: Result) -> list[str]:
@@ -89,7 +103,8 @@ def _counterexample(result: Result) -> list[str]:
         "  Counterexample",
         f"      x  = {_value(found.x)}",
         f"      x' = {_value(found.x_prime)}",
-        f"      event:  {found.event}" + (f"    # {found.remark}" if found.remark else ""),
+        *_places(found.x, found.x_prime),
+        *_event(found.event, found.remark),
         "",
         *_wrap(
             f"When the event happens, guess {found.guess}. Of {found.draws:,} fresh draws, with a fair coin "
@@ -100,13 +115,27 @@ def _counterexample(result: Result) -> list[str]:
     ]
 
 
+def _places(x: object, x_prime: object) -> list[str]:
+    """Where two long vectors differ, for only their ends are shown; neighbours have one shape."""
+    if not isinstance(x, np.ndarray) or not isinstance(x_prime, np.ndarray) or x.size <= 10:
+        return []
+    places = np.flatnonzero(np.asarray(x != x_prime))
+    few = ", ".join(map(str, places[:4])) + (", ..." if places.size > 4 else "")
+    return [f"      they differ in {places.size:,} of {x.size:,} places: {few}"]
+
+
+def _event(event: str, remark: str) -> list[str]:
+    line = f"      event:  {one_line(event, WIDTH - 14)}"
+    if not remark:
+        return [line]
+    together = f"{line}    # {remark}"
+    return [together] if len(together) <= WIDTH else [line, f"              # {remark}"]
+
+
 def _value(value: object) -> str:
-    text = np.array2string(np.asarray(value), threshold=10, separator=", ", max_line_width=60)
-    return text if isinstance(value, np.ndarray | np.generic) else _cut(repr(value))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."
+    if not isinstance(value, np.ndarray | np.generic):
+        return one_line(in_words(repr, value), 60)
+    return np.array2string(np.asarray(value), threshold=10, separator=", ", max_line_width=60)
 
 
 def _not_found(result: Result) -> list[str]:
@@ -267,3 +296,21 @@ def _note(note: Note) -> list[str]:
 def _wrap(text: str) -> list[str]:
     indent = "        " if text.startswith("Note") else "  "
     return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent=indent)
+
+
+def summary(findings: Sequence[Mapping[str, Any]], *, width: int = WIDTH) -> str:
+    """A line for each finding, and the false-alarm probability of all of them."""
+    if width < WIDTH:
+        return narrowed(summary(findings), width)
+    name_width = 32
+    lines = [f"{'mechanism':<{name_width}}{'claimed':>10}{'certified':>11}{'draws':>15}  verdict"]
+    for finding in findings:
+        name = one_line(str(finding["mechanism"]), name_width - 1)
+        lines.append(
+            f"{name:<{name_width}}{finding['claim']['epsilon']:>10.4g}{at_least(finding['epsilon_lower']):>11}"
+            f"{finding['samples']:>15,}  {finding['verdict']}"
+        )
+    total = min(1.0, sum(finding["alpha"] for finding in findings))
+    all_of_them = f" of all {len(findings)} audits together" if len(findings) > 1 else ""
+    words = f"False-alarm probability{all_of_them}: at most {total:.2g}."
+    return "\n".join([*lines, "", *textwrap.wrap(words, width)])

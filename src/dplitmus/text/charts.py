@@ -9,6 +9,8 @@ import html
 import math
 from dataclasses import dataclass, field
 
+from dplitmus.report.svg import Axis
+
 _COLOURS = {
     "published": "#b34700",
     "correct, same size": "#0063a0",
@@ -60,32 +62,6 @@ def picture(charts: list[Chart], columns: int = 2) -> bytes:
     ).encode()
 
 
-class _Axis:
-    """From values to places, on a linear or logarithmic axis."""
-
-    def __init__(self, low: float, high: float, start: float, end: float, *, log: bool) -> None:
-        self.log = log
-        self.low, self.high = (math.log10(low), math.log10(high)) if log else (low, high)
-        if self.high - self.low < 1e-9:
-            self.low, self.high = self.low - 0.5, self.high + 0.5
-        self.start, self.end = start, end
-
-    def __call__(self, value: float) -> float:
-        place = math.log10(max(value, 1e-12)) if self.log else value
-        share = min(max((place - self.low) / (self.high - self.low), 0.0), 1.0)
-        return self.start + share * (self.end - self.start)
-
-    def ticks(self) -> list[float]:
-        """Round values inside the axis."""
-        if self.log:
-            return [10.0**k for k in range(math.ceil(self.low - 1e-9), math.floor(self.high + 1e-9) + 1)]
-        step = 10 ** math.floor(math.log10((self.high - self.low) / 2))
-        while (self.high - self.low) / step > 6:
-            step *= 2 if (self.high - self.low) / step < 12 else 5
-        first = math.ceil(self.low / step - 1e-9)
-        return [k * step for k in range(first, math.floor(self.high / step + 1e-9) + 1)]
-
-
 def _panel(chart: Chart) -> str:
     points = [point for series in chart.series for point in series.points]
     xs = [point[0] for point in points] or [1.0]
@@ -93,8 +69,8 @@ def _panel(chart: Chart) -> str:
     ys = [value for value in ys if math.isfinite(value) and (value > 0 or not chart.log_y)] or [1.0]
     low = min(ys) if chart.bottom is None else chart.bottom
     high = max(ys) if chart.top is None else chart.top
-    across = _Axis(min(xs), max(xs), _LEFT + 14, _WIDTH - _RIGHT - 14, log=chart.log_x)
-    up = _Axis(low, high, _HEIGHT - _BOTTOM, _TOP, log=chart.log_y)
+    across = Axis(min(xs), max(xs), _LEFT + 14, _WIDTH - _RIGHT - 14, log=chart.log_x)
+    up = Axis(low, high, _HEIGHT - _BOTTOM, _TOP, log=chart.log_y)
     parts = [
         f'<text x="{_LEFT}" y="18" font-size="14" font-weight="600">{html.escape(chart.title)}</text>',
         *_legend(chart),
@@ -134,7 +110,7 @@ def _legend(chart: Chart) -> list[str]:
     return parts
 
 
-def _grid(chart: Chart, across: _Axis, up: _Axis) -> list[str]:
+def _grid(chart: Chart, across: Axis, up: Axis) -> list[str]:
     right, floor = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
     parts = []
     for tick in up.ticks():
@@ -160,7 +136,7 @@ def _grid(chart: Chart, across: _Axis, up: _Axis) -> list[str]:
     ]
 
 
-def _line(series: Series, across: _Axis, up: _Axis) -> list[str]:
+def _line(series: Series, across: Axis, up: Axis) -> list[str]:
     places = [(across(x), up(y), up(low), up(high)) for x, y, low, high in series.points]
     path = " ".join(f"{'L' if i else 'M'}{x:.1f} {y:.1f}" for i, (x, y, _, _) in enumerate(places))
     parts = [_stroke(path, series.name, dashed=series.dashed)] if path else []

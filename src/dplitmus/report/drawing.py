@@ -1,0 +1,122 @@
+"""The charts of a finding, each with its numbers as a table for those who cannot see it.
+
+Takes a finding; gives HTML.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from dplitmus.report import html, svg
+from dplitmus.report.text import at_least
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Finding = dict[str, Any]
+
+
+def distributions(finding: Finding, identity: str) -> Iterator[str]:
+    """Both output distributions, the event shaded; and the same as a table."""
+    both = finding.get("distributions")
+    if not both or not both["bins"]:
+        return
+    bins = both["bins"]
+    totals = [max(1, sum(one[side] for one in bins)) for side in ("x", "x_prime")]
+    bars = [
+        svg.Bar(
+            one["name"],
+            math.nan if one["low"] is None else one["low"],
+            math.nan if one["high"] is None else one["high"],
+            one["x"] / totals[0],
+            one["x_prime"] / totals[1],
+            one["event"],
+        )
+        for one in bins
+    ]
+    columns = [[(bar.x, bar.event) for bar in bars], [(bar.x_prime, bar.event) for bar in bars]]
+    inside = [sum(share for share, event in column if event) for column in columns]
+    event = (
+        f"The event holds {inside[0]:.3f} of the outputs on x and {inside[1]:.3f} of those on x'."
+        if any(bar.event for bar in bars)
+        else "No event is shaded, for none refutes the claim."
+    )
+    sampled = f"{totals[0]:,} outputs on x and {totals[1]:,} on x' from the search; pair: {both['pair']}."
+    words = svg.Words(
+        identity=f"{identity}-outputs", title="Outputs on both inputs", description=f"{sampled} {event}"
+    )
+    yield html.heading("Both output distributions")
+    yield html.charts([(svg.histogram(bars, both["of"], words), f"{sampled} {event}")])
+    rows = [
+        (
+            _bin_name(one),
+            [
+                html.cell(f"{one['x']:,}"),
+                html.cell(f"{one['x_prime']:,}"),
+                html.cell("yes" if one["event"] else ""),
+            ],
+        )
+        for one in bins
+    ]
+    table = html.table(f"Counts of {both['of']}", ["output", "on x", "on x'", "event"], rows)
+    yield html.folded("The same as a table", [table])
+
+
+def _bin_name(one: Finding) -> str:
+    return one["name"] or f"{one['low']:.4g} to {one['high']:.4g}"
+
+
+def history(finding: Finding, identity: str) -> Iterator[str]:
+    """Bound and wealth against draws, with the stopping point; and the same as a table."""
+    moments = finding.get("history") or []
+    if not moments:
+        return
+    stop = moments[-1]["draws"]
+    needed = -math.log((finding.get("alphas") or {"search": finding["alpha"]})["search"])
+    epsilon = finding["claim"]["epsilon"]
+    exam = finding.get("exam")
+    last = None
+    if exam and finding["epsilon_lower"] > moments[-1]["epsilon_lower"]:
+        last = (finding["samples"], finding["epsilon_lower"], "exam")
+    bound = svg.Curve(
+        points=[(one["draws"], one["epsilon_lower"]) for one in moments],
+        label="certified epsilon",
+        level=epsilon,
+        level_name=f"claimed {epsilon:g}",
+        stop=stop,
+        last=last,
+    )
+    wealth = svg.Curve(
+        points=[(one["draws"], one["log_wealth"]) for one in moments],
+        label="log wealth",
+        level=needed,
+        level_name=f"refuted from {needed:.1f} on",
+        stop=stop,
+    )
+    final = moments[-1]
+    captions = (
+        f"The bound at any time of the search: {at_least(final['epsilon_lower'])} after {stop:,} draws"
+        + (f"; the exam on fresh draws certifies {at_least(last[1])}." if last else "."),
+        f"Wealth of the bets against the claim: e^{final['log_wealth']:.1f} after {stop:,} draws, where "
+        "the search "
+        "stopped.",
+    )
+    drawn = [
+        svg.curve(chart, svg.Words(identity=f"{identity}-{name}", title=heading, description=caption))
+        for chart, name, heading, caption in (
+            (bound, "bound", "Certified epsilon against draws", captions[0]),
+            (wealth, "wealth", "Wealth against draws", captions[1]),
+        )
+    ]
+    yield html.heading("Bound and wealth against draws")
+    yield html.charts(zip(drawn, captions, strict=True))
+    rows = [
+        (
+            f"{one['draws']:,}",
+            [html.cell(at_least(one["epsilon_lower"])), html.cell(f"{one['log_wealth']:.2f}")],
+        )
+        for one in moments
+    ]
+    table = html.table("The search", ["draws", "certified epsilon", "log wealth"], rows)
+    yield html.folded("The same as a table", [table])
