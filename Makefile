@@ -52,6 +52,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/one_cell.py
 	$(BIN)/python benchmarks/paper_grid.py
 	$(BIN)/python benchmarks/start_up.py
+	$(BIN)/python benchmarks/report_and_plugin.py
 
 clean:
 	rm -rf $(VENV) demo build dist tests/browser/node_modules docs/*/generated .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
