@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scipy.special import bdtrc
 
 from dplitmus import certificate, distributions, evidence, exam, prospects
-from dplitmus.bounds import guess_lower
+from dplitmus.bounds import guess_delta_lower, guess_lower
 from dplitmus.claim import Claim
 from dplitmus.errors import one_of, positive_number, probability
 from dplitmus.mechanisms.base import as_callee
@@ -152,7 +152,7 @@ def audit(
         counterexample=answers.counterexample if refuted else None,
         exam=answers.exam,
         pairs=tuple(_summary(arm, search) for arm in arms),
-        detectable=detectable_epsilon(arms, claim, alpha),
+        detectable=detectable_epsilon(arms, claim, search.explore or search.alpha),
         notes=tuple(_notes(seen)),
         replayable=seen.replays,
         finished=finished,
@@ -205,8 +205,13 @@ def _examine(
     claim = search.claim
     rule = certificate.find(join(list(arm.sample)), claim.epsilon)
     marks = room.sit(arm, hope.level, rule, draws)
-    by_panel = guess_lower(marks.correct, marks.guesses, draws, shares.panel * alpha, claim.delta)
-    by_rule = guess_lower(marks.rule_correct, marks.rule_guesses, draws, shares.rule * alpha, claim.delta)
+    answers = (
+        (marks.correct, marks.guesses, draws, shares.panel * alpha),
+        (marks.rule_correct, marks.rule_guesses, draws, shares.rule * alpha),
+    )
+    by_panel, by_rule = (guess_lower(*answer, claim.delta) for answer in answers)
+    # For delta = 0 the bounds on epsilon come from other intervals, which say nothing of delta.
+    deltas = [guess_delta_lower(*answer, claim.epsilon) for answer in answers if claim.delta]
     return _Answers(
         exam=Exam(
             pair=arm.pair.name,
@@ -221,6 +226,7 @@ def _examine(
         rule=rule,
         counterexample=_counterexample(arm, rule, marks, draws, claim, bound=by_rule) if rule else None,
         epsilon_lower=max(by_panel, by_rule),
+        delta_lower=max(deltas, default=0.0),
         draws=left,
     )
 

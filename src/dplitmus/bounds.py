@@ -84,6 +84,17 @@ def guess_lower(correct: int, guesses: int, draws: int, alpha: float, delta: flo
     return max(0.0, math.log(above / below)) if above > 0 else 0.0
 
 
+def guess_delta_lower(correct: int, guesses: int, draws: int, alpha: float, epsilon: float) -> float:
+    """Lower confidence bound on delta, at this epsilon, from the same guesses.
+
+    Guarantee: with probability 1 - alpha both this and `guess_lower` for any delta > 0 hold, for they follow
+    from the same two Clopper-Pearson bounds and from Pr(correct) <= e^epsilon Pr(wrong) + delta.
+    """
+    above = clopper_pearson_lower(correct, draws, alpha / 2)
+    below = clopper_pearson_upper(guesses - correct, draws, alpha / 2)
+    return max(0.0, above - math.exp(epsilon) * below)
+
+
 class VoteBound(NamedTuple):
     """A certified lower bound on epsilon, and the event that gives it."""
 

@@ -5,13 +5,14 @@ Takes a mechanism, a claim and pairs of inputs; leaves evidence and a panel for 
 The order of events makes the result a function of (spec, seed), and the bets valid. Chunks are
 numbered. Chunk t is drawn from its own random stream; its pair, its size and the panel that judges it
 are functions of the chunks up to t - 1 - lag(t) alone, which were merged in order, and lag depends on
-the number of draws only. So a chunk is judged by what was learned before it was drawn, however many are
-in flight, and no executor, worker count or timing can change anything. Chunks beyond the stopping time
-are dropped unseen.
+the spec and the number of draws only. So a chunk is judged by what was learned before it was drawn,
+however many are in flight, and no executor, worker count or timing can change anything. Chunks beyond the
+stopping time are dropped unseen.
 """
 
 from __future__ import annotations
 
+import bisect
 import copy
 import math
 import time
@@ -293,17 +294,18 @@ class Search:
             return self._halving()
         behind = min(self.arms, key=lambda arm: (arm.dispatched, arm.number))
         evenly = self.dispatched / len(self.arms)
-        if behind.dispatched < max(_LEAST_ON_A_PAIR, _SPREAD * evenly) or behind.prospect is None:
+        if behind.dispatched < max(_LEAST_ON_A_PAIR, _SPREAD * evenly):
             return behind
-        return self._thompson()
+        known = [(arm, arm.prospect) for arm in self.arms if arm.prospect]
+        return self._thompson(known) if known else behind  # all may still be in flight
 
-    def _thompson(self) -> Arm:
+    def _thompson(self, known: list[tuple[Arm, prospects.Prospect]]) -> Arm:
         """To refute the claim soon: sample what each pair promises to certify, take the best."""
         rng = stream(self.seed, _PHASE_BANDIT, self.chunks)
         # Twice the draws so far: early on common events count, later rare ones too.
         horizon = self.horizon(2 * self.dispatched)
-        samples = [arm.prospect.sampled(rng, horizon) for arm in self.arms if arm.prospect]
-        return self.arms[int(np.argmax(samples))]
+        samples = [prospect.sampled(rng, horizon) for _, prospect in known]
+        return known[int(np.argmax(samples))][0]
 
     def _halving(self) -> Arm:
         """To find the best pair: equal draws for all, and the worse half retires, again and again.
@@ -363,9 +365,15 @@ def detectable_epsilon(arms: Iterable[Arm], claim: Claim, alpha: float) -> float
     for arm in arms:
         horizon = prospects.Horizon(arm.tally.draws, alpha, claim.delta)
         guesses = prospects.best(arm.tally.counts, horizon).guesses
-        needed = np.arange(guesses + 1)
-        enough = needed[bdtrc(needed - 1, guesses, ceiling) <= alpha]
-        if guesses and enough.size:
-            accuracy = float(betaincinv(enough[0], guesses - enough[0] + 1, 0.99))
+        needed = _fewest_correct(guesses, ceiling, alpha)
+        if needed <= guesses:
+            accuracy = float(betaincinv(needed, guesses - needed + 1, 0.99))
             smallest = min(smallest, math.log(accuracy / (1 - accuracy)) if accuracy < 1 else math.inf)
     return smallest
+
+
+def _fewest_correct(guesses: int, ceiling: float, alpha: float) -> int:
+    """The smallest C with P[Bin(guesses, ceiling) >= C] <= alpha; guesses + 1 if there is none."""
+    return bisect.bisect_left(
+        range(guesses + 1), x=True, key=lambda correct: bool(bdtrc(correct - 1, guesses, ceiling) <= alpha)
+    )

@@ -87,8 +87,9 @@ def test_the_guess_bound_exceeds_the_truth_no_more_often_than_alpha(share: float
     revealed = rng.binomial(draws, delta, size=RUNS)
     guesses = rng.binomial(draws - revealed, share)
     correct = rng.binomial(guesses, 1 / (1 + math.exp(-1)))
-    above = sum(
-        bounds.guess_lower(int(right + shown), int(guessed + shown), draws, alpha, delta) > 1.0
+    counts = [
+        (int(right + shown), int(guessed + shown), draws, alpha)
         for right, guessed, shown in zip(correct, guesses, revealed, strict=True)
-    )
-    assert above <= most_rejections(alpha)
+    ]
+    assert sum(bounds.guess_lower(*count, delta) > 1.0 for count in counts) <= most_rejections(alpha)
+    assert sum(bounds.guess_delta_lower(*count, 1.0) > delta for count in counts) <= most_rejections(alpha)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import bdtrc
 
 import dplitmus
 from dplitmus import Result, search
@@ -319,3 +320,37 @@ def test_outputs_may_change_their_width_from_call_to_call() -> None:
         return np.full((n, 1 + n % 3), x)
 
     assert audit(ragged).verdict == "violated"
+
+
+def test_the_exam_bounds_delta_too() -> None:
+    """Reveals its input with probability 0.05 where 0.001 is claimed: both bounds are above the claim."""
+
+    def revealing(x: float, n: int, rng: np.random.Generator) -> Any:
+        answer = np.where(rng.random(n) < 1 / (1 + math.exp(-1)), x, 1 - x)
+        return np.where(rng.random(n) < 0.05, 2 + x, answer)
+
+    result = audit(revealing, delta=1e-3, samples=200_000, stop="never", alpha=0.01)
+    assert result.verdict == "violated"
+    assert 0.03 < result.delta_lower <= 0.05
+    assert result.alphas is not None
+    assert f"refuted from e^{-math.log(result.alphas.search):.1f}" in " ".join(str(result).split())
+
+
+@pytest.mark.parametrize("guesses", [0, 1, 40, 10**9])
+def test_the_fewest_correct_guesses_that_refute(guesses: int) -> None:
+    """By bisection: nothing as long as the number of guesses is made."""
+    fewest = search._fewest_correct(guesses, 0.7, 1e-6)
+    assert fewest == guesses + 1 or bdtrc(fewest - 1, guesses, 0.7) <= 1e-6
+    assert bdtrc(fewest - 2, guesses, 0.7) > 1e-6
+
+
+def test_a_bandit_with_everything_in_flight_knows_which_pair_is_which() -> None:
+    """Draws one at a time are in flight from the start, so that some pairs have no result yet."""
+
+    def only_there(x: float, rng: np.random.Generator) -> float:
+        return x + rng.laplace(scale=0.2 if x >= 5 else 50.0)
+
+    pairs = [(0.0, 1.0), (7.0, 8.0), (1.0, 2.0)]
+    result = audit(dplitmus.each(only_there), neighbours=pairs, samples=20_000)
+    assert result.verdict == "violated"
+    assert max(result.pairs, key=lambda pair: pair.draws).name == "7. against 8."

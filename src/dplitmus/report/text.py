@@ -190,7 +190,7 @@ def _accounts(result: Result) -> list[str]:
             f"Certified: epsilon >= {at_least(result.epsilon_lower)}{delta}. False-alarm probability of the "
             f"whole run: at most {result.alpha:g}. Draws: {result.samples:,} of {result.budget:,}. Wealth of "
             f"the bets against the claim: e^{result.log_wealth:.1f} (refuted from "
-            f"e^{-math.log(result.alpha):.1f} on)."
+            f"e^{-math.log(result.alphas.search if result.alphas else result.alpha):.1f} on)."
         )
     ]
 
