@@ -17,7 +17,7 @@ from dplitmus.bounds import guess_delta_lower, guess_lower
 from dplitmus.claim import Claim
 from dplitmus.errors import one_of, positive_number, probability
 from dplitmus.mechanisms.base import as_callee
-from dplitmus.neighbours import as_pairs
+from dplitmus.neighbours import LEVELS, as_pairs
 from dplitmus.outputs import join
 from dplitmus.samples import (
     Habits,
@@ -60,13 +60,15 @@ class Shares(NamedTuple):
     search: float  # of alpha: the bets of the search
     panel: float  # of alpha: the panel's guesses in the exam
     rule: float  # of alpha: the readable event in the exam
+    delta: float  # of alpha: the least delta at the claimed epsilon, where it is scanned
     draws: float  # of the budget: the search
 
 
 # To stop early is up to the bets; the tightest bound comes from many draws judged by a frozen panel.
-_EARLY = Shares(0.98, 0.01, 0.01, draws=0.9)
-_TIGHT = Shares(0.09, 0.9, 0.01, draws=0.35)
+_EARLY = Shares(0.98, 0.01, 0.01, delta=0.0, draws=0.9)
+_TIGHT = Shares(0.09, 0.9, 0.01, delta=0.0, draws=0.35)
 _TIGHT_MANY = _TIGHT._replace(draws=0.45)  # to find the best of several pairs takes draws
+_FOR_DELTA = 0.01  # at the level "bits" and delta = 0: leaks of bits often have small mass
 
 
 def audit(
@@ -99,7 +101,7 @@ def audit(
     samples = checked_samples(samples)
     alpha = probability("alpha", alpha)
     one_of("stop", stop, ("violated", "never"))
-    one_of("level", level, ("ideal",))
+    one_of("level", level, LEVELS)
     seed = checked_seed(seed)
     callee = as_callee(mechanism)
     if call_timeout is not None:
@@ -107,6 +109,8 @@ def audit(
     arms = [Arm(number, pair) for number, pair in enumerate(as_pairs(neighbours))]
     limit = positive_number("seconds", seconds) if seconds is not None else math.inf
     shares = _EARLY if stop == "violated" else _TIGHT if len(arms) == 1 else _TIGHT_MANY
+    if level == "bits" and not claim.delta:
+        shares = shares._replace(search=shares.search - _FOR_DELTA, delta=_FOR_DELTA)
     seen = habits(callee, arms[0].pair.x, seed)
     budget = samples
     if seen.repeats:
@@ -122,6 +126,7 @@ def audit(
         seed=seed,
         deadline=started + limit * (shares.draws if stop == "never" else 1.0),
         progress=progress,
+        level=level,
         explore=shares.panel * alpha if stop == "never" else None,
     )
     executor = executor or Inline()
@@ -156,7 +161,7 @@ def audit(
         notes=tuple(_notes(seen)),
         replayable=seen.replays,
         finished=finished,
-        alphas=Alphas(*(share * alpha for share in shares[:3])),
+        alphas=Alphas(*(share * alpha for share in shares[:4])),
         history=_history(search),
         distributions=_distributions(search, answers, refuted=refuted),
         seconds=time.monotonic() - started,
@@ -203,7 +208,7 @@ def _examine(
     hopes = [prospects.best(room.rehearse(arm, each), horizon) for arm in candidates]
     arm, hope = max(zip(candidates, hopes, strict=True), key=lambda both: both[1].promise)
     claim = search.claim
-    rule = certificate.find(join(list(arm.sample)), claim.epsilon)
+    rule = certificate.find(join(list(arm.sample)), claim.epsilon, level=search.level)
     marks = room.sit(arm, hope.level, rule, draws)
     answers = (
         (marks.correct, marks.guesses, draws, shares.panel * alpha),
@@ -212,6 +217,8 @@ def _examine(
     by_panel, by_rule = (guess_lower(*answer, claim.delta) for answer in answers)
     # For delta = 0 the bounds on epsilon come from other intervals, which say nothing of delta.
     deltas = [guess_delta_lower(*answer, claim.epsilon) for answer in answers if claim.delta]
+    if shares.delta:
+        deltas = [guess_delta_lower(*answers[0][:3], shares.delta * alpha, claim.epsilon)]
     return _Answers(
         exam=Exam(
             pair=arm.pair.name,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dplitmus import __version__
-from dplitmus.errors import DplitmusError, InputError, bad_value, did_you_mean, in_words, one_line
+from dplitmus.errors import DplitmusError, InputError, bad_value, did_you_mean, in_words, one_line, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -127,7 +127,7 @@ def cli() -> None:
 @click.option("--call-timeout", type=float, help="Seconds that one call of the mechanism may take.")
 @click.option("--alpha", type=float, default=1e-6, show_default=True, help="Probability of a false alarm.")
 @click.option("--seed", type=Count(), help="Same seed, same result. [default: a fresh one]")
-@click.option("--level", default="ideal", show_default=True, help="What is judged: 'ideal' arithmetic.")
+@click.option("--level", default="ideal", show_default=True, help="'ideal' arithmetic, or released 'bits'.")
 @click.option(
     "--stop", default="violated", show_default=True, help="'violated', or 'never' for the best bound."
 )
@@ -162,23 +162,26 @@ def audit(
     from dplitmus import store
     from dplitmus import target as targets
     from dplitmus.claim import Claim
-    from dplitmus.neighbours import patterns
+    from dplitmus.neighbours import LEVELS, patterns
     from dplitmus.report import text
     from dplitmus.samples import checked_samples
     from dplitmus.verdict import Verdict
 
     checked_samples(samples)
+    one_of("level", level, LEVELS)
     given = _pairs_from_json(pairs)
     if target.startswith("zoo:"):
         size = _length(given[0][0]) if given else dimension
-        setting = targets.zoo_setting(target, epsilon=epsilon, dimension=size)
+        setting = targets.zoo_setting(target, epsilon=epsilon, dimension=size, level=level)
     else:
         if epsilon is None:
             raise click.UsageError("Missing option '--epsilon'.")
         mechanism = targets.load(target, epsilon=epsilon, dimension=1)
         setting = targets.Setting(mechanism, epsilon, 0.0, [(0.0, 1.0)], target)
     claim = Claim(epsilon=setting.epsilon, delta=setting.delta if delta is None else delta)
-    neighbours = given or (patterns(relation, dimension or 1) if relation else setting.neighbours)
+    neighbours = given or (
+        patterns(relation, dimension or 1, level=level) if relation else setting.neighbours
+    )
     file = store.prepare_file(json_file) if json_file else None
     page = store.prepare_file(html_file) if html_file else None
     with _progress(samples, "draws") as progress:

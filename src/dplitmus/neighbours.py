@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dplitmus.mechanisms.base import FloatArray
 
 RELATIONS = ("one", "all", "any")
+LEVELS = ("ideal", "bits")
 _PAIRS_HELP = "try neighbours=[(0.0, 1.0)]"
 
 
@@ -38,18 +39,42 @@ def zeros_and_ones(dimension: int) -> Pair:
     )
 
 
-def patterns(relation: str, dimension: int) -> list[Pair]:
+def patterns(relation: str, dimension: int, *, level: str = "ideal") -> list[Pair]:
     """Return the usual pairs to try, none of them twice (a pair and its reverse are the same).
 
     `relation` "one": one coordinate changes by at most 1. "all": every coordinate may change by at most 1;
     these two start from ones and are the patterns of StatDP (Ding et al. 2018). "any": any two vectors in
-    [0, 1]^n, the local model.
+    [0, 1]^n, the local model. At `level` "bits" there are also pairs of different magnitude.
 
     >>> [pair.name for pair in patterns("one", 5)]
     ['ones, the first down', 'ones, the first up']
     """
     one_of("relation", relation, RELATIONS)
+    one_of("level", level, LEVELS)
     n = whole_number("dimension", dimension, least=1, help="try dimension=1")
+    usual = _usual(relation, n)
+    return _distinct([*usual, *magnitudes(relation, n)]) if level == "bits" else usual
+
+
+def magnitudes(relation: str, n: int) -> list[Pair]:
+    """Neighbours whose bits are of different magnitude: floats are the finer the nearer they are to zero.
+
+    Zero against one, and a millionth against one; where the relation allows numbers of any size, a million
+    against a million and one, too. One against a million are no neighbours under any of the relations.
+
+    >>> [pair.name for pair in magnitudes("any", 1)]
+    ['zeros, the first up', 'millionths, the first up to one']
+    """
+    pairs = [
+        _pair(np.zeros(n), _parts(n, 1, 1, 0), "zeros, the first up"),
+        _pair(np.full(n, 1e-6), _parts(n, 1, 1, 1e-6), "millionths, the first up to one"),
+    ]
+    if relation != "any":
+        pairs.append(_pair(np.full(n, 1e6), _parts(n, 1, 1e6 + 1, 1e6), "millions, the first up"))
+    return pairs
+
+
+def _usual(relation: str, n: int) -> list[Pair]:
     swapped = _pair(_parts(n, n // 2, 1, 0), _parts(n, n // 2, 0, 1), "halves of ones and zeros, swapped")
     if relation == "any":
         one_hot = _pair(np.zeros(n), _parts(n, 1, 1, 0), "zeros, the first up")

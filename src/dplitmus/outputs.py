@@ -148,7 +148,7 @@ def encode(outputs: Any) -> Encoded:
     array = outputs if isinstance(outputs, np.ndarray) else _as_array(outputs)
     if array.dtype.kind in "biuf":
         values = np.ascontiguousarray(array.reshape(len(array), -1), dtype=np.float64)
-        return Encoded(values, _row_keys(values), {})
+        return Encoded(values, row_keys(values), {})
     items = list(array)
     texts = [one_line(in_words(repr, item), 200) for item in items]
     by_text = {text: _key_of(item, text) for text, item in zip(texts, items, strict=True)}
@@ -183,7 +183,8 @@ def _as_array(outputs: Any) -> NDArray[Any]:
     return array
 
 
-def _row_keys(values: NDArray[np.float64]) -> NDArray[np.uint64]:
+def row_keys(values: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """One key per row of numbers, equal for equal rows."""
     bits = (values + 0.0).view(np.uint64)  # + 0.0 turns -0.0 into 0.0
     bits = np.where(np.isnan(values), _NAN_BITS, bits)
     keys = np.zeros(len(values), dtype=np.uint64)
@@ -197,7 +198,7 @@ def _key_of(item: object, text: str) -> int:
     # Numbers have the key that they have in an array: other outputs of the same call may be no numbers.
     numbers = _as_array([item])
     if numbers.dtype.kind in "biuf":
-        return int(_row_keys(np.asarray(numbers, dtype=float).reshape(1, -1))[0])
+        return int(row_keys(np.asarray(numbers, dtype=float).reshape(1, -1))[0])
     # Python's own hash of a string differs from process to process.
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 

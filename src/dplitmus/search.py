@@ -160,6 +160,7 @@ class Search:
     seed: int
     deadline: float
     progress: Callable[[int], None] | None
+    level: str = "ideal"
     explore: float | None = None  # alpha of an exam for which the best pair is looked for, if there is one
     running: list[Arm] = field(init=False)  # pairs that have not retired
     halved: int = 0
@@ -237,7 +238,7 @@ class Search:
         if len(self.arms) > 1:
             self.joint.add(outcome.counts)
         if arm.panel is None:
-            arm.panel = Panel.of(outcome.learnt)
+            arm.panel = Panel.of(outcome.learnt, level=self.level)
         arm.panel.learn(outcome.learnt, outcome.judgement)
         arm.sample.append(outcome.learnt)
         while len(arm.sample) > 64 or sum(len(batch) for batch in arm.sample) > _SAMPLE_ROWS:

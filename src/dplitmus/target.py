@@ -37,8 +37,13 @@ class Setting(NamedTuple):
     target: str
 
 
-def zoo_setting(target: str, *, epsilon: float | None, dimension: int | None) -> Setting:
-    """A zoo mechanism with its own claim and inputs; `zoo:NAME(EPSILON,DIMENSION)` says all in one word."""
+def zoo_setting(
+    target: str, *, epsilon: float | None, dimension: int | None, level: str = "ideal"
+) -> Setting:
+    """A zoo mechanism with its own claim and inputs; `zoo:NAME(EPSILON,DIMENSION)` says all in one word.
+
+    At the level "bits" its inputs include pairs of different magnitude, if they are patterns.
+    """
     match = _BUILT.fullmatch(target)
     name = match["name"] if match else target.removeprefix("zoo:")
     entry = zoo.find(name)
@@ -47,7 +52,9 @@ def zoo_setting(target: str, *, epsilon: float | None, dimension: int | None) ->
     epsilon = entry.epsilon if epsilon is None else epsilon
     dimension = entry.dimension if dimension is None else dimension
     claimed, delta = entry.claim(epsilon, dimension)
-    pairs: list[Any] = list(entry.pairs) if entry.pairs else list(patterns(entry.relation, dimension))
+    pairs: list[Any] = (
+        list(entry.pairs) if entry.pairs else list(patterns(entry.relation, dimension, level=level))
+    )
     built = f"zoo:{entry.name}({epsilon!r},{dimension})"
     return Setting(entry.build(epsilon, dimension), claimed, delta, pairs, built)
 

@@ -184,11 +184,15 @@ def _exam(result: Result) -> list[str]:
 
 
 def _accounts(result: Result) -> list[str]:
-    delta = f", delta >= {result.delta_lower:.3g}" if result.claim.delta > 0 else ""
+    bits = result.level == "bits"
+    scanned = result.claim.delta > 0 or (bits and result.delta_lower > 0)
+    delta = f", delta >= {result.delta_lower:.3g}" if scanned else ""
+    delta += " at the claimed epsilon" if scanned and bits else ""
+    judged = "the released bits" if bits else "ideal arithmetic"
     return [
         *_wrap(
-            f"Certified: epsilon >= {at_least(result.epsilon_lower)}{delta}. False-alarm probability of the "
-            f"whole run: at most {result.alpha:g}. Draws: {result.samples:,} of {result.budget:,}. Wealth of "
+            f"Certified: epsilon >= {at_least(result.epsilon_lower)}{delta}. Judged: {judged}. False-alarm "
+            f"probability of the whole run: at most {result.alpha:g}. Draws: {result.samples:,} of {result.budget:,}. Wealth of "
             f"the bets against the claim: e^{result.log_wealth:.1f} (refuted from "
             f"e^{-math.log(result.alphas.search if result.alphas else result.alpha):.1f} on)."
         )
