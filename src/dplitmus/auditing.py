@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scipy.special import bdtrc
 
-from dplitmus import certificate, distributions, evidence, exam, prospects
+from dplitmus import certificate, diagnosis, distributions, evidence, exam, prospects
 from dplitmus.bounds import guess_delta_lower, guess_lower
 from dplitmus.claim import Claim
+from dplitmus.diagnosis.subject import Subject, examined
 from dplitmus.errors import one_of, positive_number, probability
 from dplitmus.mechanisms.base import as_callee
 from dplitmus.neighbours import LEVELS, as_pairs
@@ -51,6 +52,7 @@ _LARGEST_STOCK = 2**21  # outputs of long calls that are kept in memory
 # Fresh draws after a search that stopped early: one simple event needs several times the draws of the panel.
 _LEAST_FRESH, _FRESH_FACTOR = 1250, 10
 _REHEARSAL = 0.2  # of the fresh draws
+_DIAGNOSED = 2048  # draws on each input to name the cause, at most
 _CONFIRMED = 0.01  # the largest p-value with which a readable event is shown
 
 
@@ -139,6 +141,7 @@ def audit(
             answers = _examine(search, shares, alpha, left, executor, everything=stop == "never")
     except KeyboardInterrupt:
         finished = False  # what was merged stands
+    left = budget - search.dispatched if finished and time.monotonic() - started < limit else 0
     refuted = search.refuted or answers.epsilon_lower > claim.epsilon
     return Result(
         mechanism=callee.name,
@@ -158,7 +161,7 @@ def audit(
         exam=answers.exam,
         pairs=tuple(_summary(arm, search) for arm in arms),
         detectable=detectable_epsilon(arms, claim, search.explore or search.alpha),
-        notes=tuple(_notes(seen)),
+        notes=tuple(_notes(search, answers, seen, left, refuted=refuted)),
         replayable=seen.replays,
         finished=finished,
         alphas=Alphas(*(share * alpha for share in shares[:4])),
@@ -280,22 +283,21 @@ def _distributions(search: Search, answers: _Answers, *, refuted: bool) -> Distr
     return distributions.of(join(list(arm.sample)), arm.pair.name, answers.rule if refuted else None)
 
 
-def _notes(seen: Habits) -> Iterator[Note]:
-    if seen.constant:
-        yield Note(
-            "DP304",
-            f"{seen.seen} outputs on one input are all the same: the noise is missing, switched off, or "
-            "seeded anew at every draw.",
+def _notes(search: Search, answers: _Answers, seen: Habits, left: int, *, refuted: bool) -> Iterator[Note]:
+    """What is probably wrong, from outputs on the pair that stands out most; no evidence comes from it."""
+    arm = answers.arm or max(search.arms, key=lambda arm: arm.log_wealth)
+    sample = join(list(arm.sample)) if arm.sample else None
+    drawn = sum(arm.tally.draws for arm in search.arms) + answers.draws
+    fresh = max(0, min(drawn // 2 if search.callee.one_at_a_time else _DIAGNOSED, _DIAGNOSED, left // 4))
+    return diagnosis.notes(
+        Subject(
+            callee=search.callee,
+            claim=search.claim,
+            pair=arm.pair,
+            seed=search.seed,
+            habits=seen,
+            violated=refuted,
+            sides=examined(search.callee, arm.pair, search.seed, sample=sample, stock=arm.stock, fresh=fresh),
+            spare=left - 2 * fresh,
         )
-    if seen.repeats:
-        yield Note(
-            "DP305",
-            "the draws repeat from call to call: there is a fixed seed inside, and whoever knows it can "
-            "subtract the noise. For this audit all draws came from one long call on each input.",
-        )
-    if not seen.replays:
-        yield Note(
-            "DP303",
-            "the mechanism does not take all its randomness from the rng: another run of the same command "
-            "draws other numbers.",
-        )
+    )

@@ -3,9 +3,9 @@
 Takes arrays of doubles, which hold narrower floats exactly; gives exponents. Every finite number but zero is
 odd * 2^e for one whole e, its grain: a number is a multiple of 2^k if and only if its grain is at least k.
 
-Why it matters: x + noise, computed in floats, is rounded, and where it is not rounded it inherits the grain of
-the noise, which depends on the size of the noise. So which numbers can occur at all near some y depends on how
-far y is from x (Mironov 2012, "On significance of the least significant bits for differential privacy").
+Why it matters: x + noise, computed in floats, is rounded, and where it is not rounded it inherits the grain
+of the noise, which depends on the size of the noise. So which numbers can occur at all near some y depends on
+how far y is from x (Mironov 2012, "On significance of the least significant bits for differential privacy").
 """
 
 from __future__ import annotations

@@ -212,7 +212,8 @@ def row_words(row: Floats) -> str:
 def numbers(batch: Batch, kind: str, column: int) -> Floats:
     """What a rule of this kind looks at."""
     if kind == "grain":
-        return bits.grain(batch.values).min(axis=1, initial=bits.COARSE).astype(float)
+        finest = bits.grain(batch.values).min(axis=1, initial=bits.COARSE)
+        return np.asarray(finest, dtype=float)
     return batch.values.sum(axis=1) if kind == "sum" else batch.values[:, column]
 
 

@@ -98,8 +98,8 @@ def draw_labelled(callee: Callee, pair: Pair, n: int, rng: np.random.Generator) 
     """Toss n fair coins, run the mechanism on x or x' accordingly; any outputs will do."""
     labels = rng.random(n) < 0.5
     ones = int(labels.sum())
-    low = encode(_draw_any(callee, pair.x, n - ones, rng)) if ones < n else None
-    high = encode(_draw_any(callee, pair.x_prime, ones, rng)) if ones else None
+    low = encode(draw_any(callee, pair.x, n - ones, rng)) if ones < n else None
+    high = encode(draw_any(callee, pair.x_prime, ones, rng)) if ones else None
     return labelled(low, high, labels, pair)
 
 
@@ -119,7 +119,7 @@ def habits(callee: Callee, x: object, seed: int) -> Habits:
     """
     probe = _PROBE_SLOW if callee.one_at_a_time else _PROBE
     first, again, other = (
-        encode(_draw_any(callee, x, probe, stream(seed, _PHASE_PROBE, key))).keys for key in (0, 0, 1)
+        encode(draw_any(callee, x, probe, stream(seed, _PHASE_PROBE, key))).keys for key in (0, 0, 1)
     )
     varied = np.unique(first).size > probe // 4
     return Habits(
@@ -145,7 +145,7 @@ class Stock:
     @classmethod
     def draw(cls, callee: Callee, pair: Pair, n: int, rng: np.random.Generator) -> Stock:
         """Call the mechanism once on each input."""
-        low, high = (encode(_draw_any(callee, x, n, rng)) for x in (pair.x, pair.x_prime))
+        low, high = (encode(draw_any(callee, x, n, rng)) for x in (pair.x, pair.x_prime))
         return cls(pair, low, high)
 
     def labelled(self, first: int, n: int, rng: np.random.Generator) -> Batch:
@@ -188,7 +188,8 @@ def within(callee: Callee, seconds: float) -> Callee:
     return replace(callee, call=call)
 
 
-def _draw_any(callee: Callee, x: object, n: int, rng: np.random.Generator) -> Any:
+def draw_any(callee: Callee, x: object, n: int, rng: np.random.Generator) -> Any:
+    """Call the mechanism once and return its n outputs, whatever they are."""
     given = copy.deepcopy(x)
     outputs = _called(callee, given, n, rng)
     if not same(given, x):

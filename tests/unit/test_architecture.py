@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "dplitmus"
 # A module may import from its own line and from the lines above it.
 LAYERS = [
     ["errors"],
-    ["claim", "explanations"],
+    ["claim", "explanations", "bits"],
     ["mechanisms"],
     ["target", "neighbours"],
     ["outputs"],
@@ -26,12 +26,13 @@ LAYERS = [
     ["engine"],
     ["sanity", "search"],
     ["exam"],
+    ["diagnosis", "sensitivity"],
     ["auditing"],
     ["store", "report"],
     ["findings"],
     ["replaying", "survey", "asserting"],
     ["paper", "text"],
-    ["__init__", "cli", "cli_text", "cli_report", "__main__"],
+    ["__init__", "cli", "cli_text", "cli_report", "cli_sensitivity", "__main__"],
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 # str(result) is the text report, and save() writes it; files name the version. The imports stand inside.
@@ -44,10 +45,10 @@ EXCEPTIONS = {
 }
 # Who may import a third party at all; numpy and scipy.special are free.
 THIRD_PARTIES = {
-    "click": {"cli", "cli_text", "cli_report"},
+    "click": {"cli", "cli_text", "cli_report", "cli_sensitivity"},
     "rich": {"cli"},
     "matplotlib": {"paper"},
-    "torch": {"text", "cli_text"},
+    "torch": {"text", "cli_text", "sensitivity"},
     "safetensors": {"text"},
     "tokenizers": {"text"},
     "sklearn": {"text"},

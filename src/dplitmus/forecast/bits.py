@@ -64,7 +64,8 @@ def experts() -> list[tuple[float, Expert]]:
 
 def finest(batch: Batch) -> Floats:
     """The smallest grain among the coordinates that differ between the inputs."""
-    return bits.grain(_differing(batch)).min(axis=1, keepdims=True, initial=bits.COARSE).astype(float)
+    smallest = bits.grain(_differing(batch)).min(axis=1, keepdims=True, initial=bits.COARSE)
+    return np.asarray(smallest, dtype=float)
 
 
 def _differing(batch: Batch) -> Floats:
@@ -96,7 +97,7 @@ class Lattice(Symbols):
             np.clip(bits.beyond(values, end[:_MOST], self.precision).max(axis=1), 0, _FURTHEST)
             for end in (batch.geometry.low, batch.geometry.high)
         )
-        return (low * (_FURTHEST + 1) + high).astype(np.uint64)
+        return np.asarray(low * (_FURTHEST + 1) + high, dtype=np.uint64)
 
 
 @dataclass

@@ -192,9 +192,9 @@ def _accounts(result: Result) -> list[str]:
     return [
         *_wrap(
             f"Certified: epsilon >= {at_least(result.epsilon_lower)}{delta}. Judged: {judged}. False-alarm "
-            f"probability of the whole run: at most {result.alpha:g}. Draws: {result.samples:,} of {result.budget:,}. Wealth of "
-            f"the bets against the claim: e^{result.log_wealth:.1f} (refuted from "
-            f"e^{-math.log(result.alphas.search if result.alphas else result.alpha):.1f} on)."
+            f"probability of the whole run: at most {result.alpha:g}. Draws: {result.samples:,} of "
+            f"{result.budget:,}. Wealth of the bets against the claim: e^{result.log_wealth:.1f} (refuted "
+            f"from e^{-math.log(result.alphas.search if result.alphas else result.alpha):.1f} on)."
         )
     ]
 
