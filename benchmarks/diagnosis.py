@@ -16,7 +16,8 @@ import time
 from typing import TYPE_CHECKING
 
 from benchmarks import tuning
-from benchmarks.held_out import BITS, HELD_OUT, Case
+from benchmarks.bugs import BITS, FIRST_SET, Case
+from benchmarks.held_out import HELD_OUT
 
 import dplitmus
 from dplitmus import search
@@ -117,7 +118,7 @@ def main() -> None:
     if what == "correct":
         correct(number or 1000)
     elif what == "tuning":
-        measure([*tuning.TUNING, *tuning.zoo_cases()], number or 1)
+        measure([*tuning.TUNING, *FIRST_SET, *tuning.zoo_cases()], number or 1)
     else:
         measure(HELD_OUT, number or 5)
     print(f"{time.process_time() - started:.0f} s of CPU")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from benchmarks.held_out import (
+from benchmarks.bugs import (
     ATOM,
     BITS,
     BUDGET,

@@ -9,6 +9,7 @@ from dplitmus.mechanisms.base import each
 if TYPE_CHECKING:
     from dplitmus.asserting import ViolatedError, assert_private
     from dplitmus.auditing import audit
+    from dplitmus.measuring import Sensitivity, sensitivity
     from dplitmus.replaying import replay
     from dplitmus.sanity import SanityCheck, sanity_check
     from dplitmus.verdict import Result
@@ -21,6 +22,7 @@ __all__ = [
     "MissingExtraError",
     "Result",
     "SanityCheck",
+    "Sensitivity",
     "ViolatedError",
     "__version__",
     "assert_private",
@@ -30,6 +32,7 @@ __all__ = [
     "neighbours",
     "replay",
     "sanity_check",
+    "sensitivity",
 ]
 _LATER = {
     "ViolatedError": "asserting",
@@ -38,6 +41,8 @@ _LATER = {
     "replay": "replaying",
     "Result": "verdict",
     "SanityCheck": "sanity",
+    "Sensitivity": "measuring",
+    "sensitivity": "measuring",
     "sanity_check": "sanity",
 }
 

@@ -27,6 +27,7 @@ FOUND, INTERRUPTED = 1, 130
 _ELSEWHERE = {
     "replay": "dplitmus.cli_report",
     "report": "dplitmus.cli_report",
+    "sensitivity": "dplitmus.cli_sensitivity",
     "text": "dplitmus.cli_text",
 }
 

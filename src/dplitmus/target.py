@@ -63,6 +63,13 @@ def load(target: str, *, epsilon: float, dimension: int) -> Mechanism:
     """Return the mechanism that `target` names; a zoo mechanism is built for the claim."""
     if target.startswith("zoo:"):
         return zoo_setting(target, epsilon=epsilon, dimension=dimension).mechanism
+    function = named(target)
+    as_callee(function)  # refuses what cannot be called, before any work
+    return cast("Mechanism", function)
+
+
+def named(target: str) -> object:
+    """Return what `package.module:name` or `path/file.py:name` names, whatever it is."""
     # The last colon separates: a Windows path has one of its own.
     place, _, name = target.rpartition(":")
     if not place or not name:
@@ -72,9 +79,7 @@ def load(target: str, *, epsilon: float, dimension: int) -> Mechanism:
             f"target={target!r} names no function", code="DP203", help=f"{hint}  {_FORMS}".strip()
         )
     module = _load_file(Path(place)) if place.endswith(".py") else _import(place)
-    function = _attribute(module, name, place)
-    as_callee(function)  # refuses what cannot be called, before any work
-    return cast("Mechanism", function)
+    return _attribute(module, name, place)
 
 
 def importable_name(function: object) -> str | None:

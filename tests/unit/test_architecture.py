@@ -26,7 +26,7 @@ LAYERS = [
     ["engine"],
     ["sanity", "search"],
     ["exam"],
-    ["diagnosis", "sensitivity"],
+    ["diagnosis", "measuring"],
     ["auditing"],
     ["store", "report"],
     ["findings"],
@@ -38,6 +38,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 # str(result) is the text report, and save() writes it; files name the version. The imports stand inside.
 EXCEPTIONS = {
     ("sanity", "report"),
+    ("measuring", "report"),
     ("verdict", "report"),
     ("verdict", "store"),
     ("verdict", "__init__"),
@@ -48,7 +49,7 @@ THIRD_PARTIES = {
     "click": {"cli", "cli_text", "cli_report", "cli_sensitivity"},
     "rich": {"cli"},
     "matplotlib": {"paper"},
-    "torch": {"text", "cli_text", "sensitivity"},
+    "torch": {"text", "cli_text", "measuring"},
     "safetensors": {"text"},
     "tokenizers": {"text"},
     "sklearn": {"text"},

@@ -45,9 +45,10 @@ def _causes(subject: Subject) -> Iterator[Note]:
         yield from seeds(subject.habits)
         if subject.habits.constant:
             return
-    yield from repeated(subject)
+    repetition = list(repeated(subject))
+    yield from repetition
     yield from atoms(subject)
-    law = law_of(subject)
+    law = law_of(subject, reused=bool(repetition))
     if law is not None:
         yield from one_sided(subject, law)
     mixing = correlation(subject)

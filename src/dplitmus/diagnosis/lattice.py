@@ -78,7 +78,8 @@ def _finer(subject: Subject, rows: tuple[Floats, Floats]) -> _Leak | None:
     exponents = [np.clip(bits.exponent(part), -_RANGE, _RANGE) for part in numbers]
     grains = [bits.grain(part) for part in numbers]
     # Within a power of two the last bits are uniform, but on a grid they are a function of the value.
-    unlike = math.exp(-2 * subject.claim.epsilon) if subject.discrete else 0.25
+    grid = subject.discrete and bits.precision(numbers[0]) > min(bits.FORMATS)
+    unlike = math.exp(-2 * subject.claim.epsilon) if grid else 0.25
     found = []
     for finer in (0, 1):
         other = 1 - finer

@@ -38,7 +38,9 @@ _CLEARLY = 12.0  # nats by which one family explains the noise better than anoth
 class Law:
     """Noise of one family, added to a query."""
 
-    family: str  # "Laplace", "Gaussian", "uniform", "geometric", "exponential", "half-normal"
+    family: (
+        str  # "Laplace", "Gaussian", "uniform", "geometric", "exponential", "half-normal", or none of them
+    )
     direction: int  # 1: never negative, -1: never positive, 0: both
     scales: tuple[Floats, Floats]  # on x and on x': one number per column; of "geometric", 1 / ln(p / q)
     draws: int  # plain rows on the input with fewer of them
@@ -60,15 +62,15 @@ class Law:
         return (self.scales[0] + self.scales[1]) / 2
 
 
-def law(subject: Subject) -> Law | None:
-    """Find the law, or None."""
+def law(subject: Subject, *, reused: bool = False) -> Law | None:
+    """Find the law, or None. Of noise that is `reused` every value counts once."""
     if not subject.enough:
         return None
-    return _on_a_grid(subject) if subject.discrete else _continuous(subject)
+    return _on_a_grid(subject) if subject.discrete else _continuous(subject, reused=reused)
 
 
-def _continuous(subject: Subject) -> Law | None:
-    rows = tuple(_without_atoms(part) for part in subject.rows)
+def _continuous(subject: Subject, *, reused: bool) -> Law | None:
+    rows = tuple(_without_atoms(np.unique(part, axis=0) if reused else part) for part in subject.rows)
     if any(np.isfinite(part[:, 0]).sum() < FEW for part in rows):
         return None
     direction, centres, exact = _placed(subject, rows)
@@ -80,7 +82,9 @@ def _continuous(subject: Subject) -> Law | None:
     standard = np.concatenate([np.abs(part) / scale[0] for part, scale in zip(first, scales, strict=True)])
     family, advantage = _family(standard, one_sided=direction != 0)
     if family is None:
-        return None
+        if not direction or not exact:
+            return None
+        family = "of no usual family"  # but on one side, for sure
     factor = {"Gaussian": math.sqrt(math.pi / 2), "half-normal": math.sqrt(math.pi / 2), "uniform": 2.0}
     shift, error = _shift(subject, centres, scales, min(map(len, first)), exact=exact)
     return Law(
@@ -141,7 +145,7 @@ def _direction(away: Floats) -> int:
     if numbers.size < FEW:
         return 0
     for direction in (1, -1):
-        if (direction * numbers > 0).all() and _share_near(numbers, direction) > _LEAST_NEAR:
+        if (direction * numbers > 0).all() and np.abs(numbers).min() < _NEAR * np.abs(numbers).mean():
             return direction
     return 0
 

@@ -146,7 +146,7 @@ def shared(subject: Subject, found: Correlation) -> Iterator[Note]:
 def _leaks(subject: Subject, moving: NDArray[np.intp], weights: Floats) -> bool:
     """Whether the combination without noise depends on the input; computed from noisy answers it does not.
 
-    Tried on an input of our own, with one coordinate moved; where none can be tried, the pair decides.
+    Tried on an input of our own; where none can be tried, the pair decides.
     """
     means = [part[:, moving] @ weights for part in subject.rows]
     spread = max(float(np.std(part)) for part in means)
@@ -156,8 +156,8 @@ def _leaks(subject: Subject, moving: NDArray[np.intp], weights: Floats) -> bool:
         return True
     if subject.inputs is None:
         return False
-    moved = subject.inputs[0].copy()
-    moved[0] = subject.inputs[1][0] if subject.inputs[1][0] != moved[0] else moved[0] + 1
+    # By another amount in every coordinate, so that no combination can miss it.
+    moved = subject.inputs[0] + np.sqrt(np.arange(1.0, subject.inputs[0].size + 1))
     there = subject.on(subject.shaped(moved), 0)
     if there is None or there.shape[1] <= moving.max():
         return False
@@ -232,7 +232,7 @@ def dependent(subject: Subject, law: Law | None) -> Iterator[Note]:
             "range, its norm, a local sensitivity) instead of from the claim.",
         )
         return
-    if law is None:
+    if law is None or law.family == "of no usual family":
         return
     ratio = float(np.exp(np.mean(np.log(law.scales[1] / law.scales[0]))))
     error = math.sqrt(2) * law.error * 1.2

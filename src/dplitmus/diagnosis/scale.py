@@ -124,8 +124,8 @@ def _clipping(found: Excess, reach: float, times: float) -> Note:
         "DP313",
         f"inputs are not clipped: those of this pair differ by up to {reach:.4g} in one number, and an input "
         f"{times:g} times as far away moves the outputs {times:g} times as far. The noise would do for "
-        f"a change of {reach / found.factor:.4g}. Usually a bound on the inputs is assumed in the proof and enforced "
-        "nowhere.",
+        f"a change of {reach / found.factor:.4g}. Usually a bound on the inputs is assumed in the proof and "
+        "enforced nowhere.",
     )
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _COMMON = 0.01  # share of the outputs from which a value is common
 _REPEATED = 0.01  # share of outputs that are copies of others
 _MOST_KINDS, _MOST_COLUMNS = 8, 16
+_FEW_ATOMS = 3
 _TABLE = 4  # copies of a value, on average, that make the values a table
 
 
@@ -120,7 +121,8 @@ def _one_per_call(keys: NDArray[np.uint64], calls: NDArray[np.intp]) -> bool:
 def _atoms(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The few values that are much commoner than all others."""
     found, counts = np.unique(keys, return_counts=True)
-    return np.asarray(found[(counts > 0.05 * keys.size) & (counts > 5 * np.median(counts))])
+    common = np.flatnonzero(counts > 5 * np.median(counts))
+    return np.asarray(found[common] if common.size <= _FEW_ATOMS else found[:0])
 
 
 def _few_columns_move(rows: Floats) -> bool:
@@ -171,13 +173,14 @@ def _atom(subject: Subject, column: int) -> tuple[float, float, float, bool] | N
 def _stands_out(numbers: Floats, value: float) -> bool:
     """Whether a value is commoner than its neighbours on a grid let expect; off grids, any common one is.
 
-    Two-sided geometric noise has p0 = p1^2 / p2.
+    Geometric noise, on one side or two, has p0 = p1^2 / p2.
     """
     rest = numbers[numbers != value]
     step = step_of(numbers) or (step_of(rest) if rest.size > FEW else None)
     if step is None:
         return True
-    near = np.rint(np.abs(numbers - value) / step)
-    first, second = (max(1.0, float((near == k).sum()) / 2) for k in (1, 2))
+    near = np.rint((numbers - value) / step)
+    side = 1 if (near == 1).sum() >= (near == -1).sum() else -1
+    first, second = (max(1.0, float((near == side * k).sum())) for k in (1, 2))
     here = float((near == 0).sum())
     return rest.size > FEW and second >= FEW / 2 and here > 2 * first**2 / second
