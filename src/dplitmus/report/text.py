@@ -310,13 +310,14 @@ def sensitivity(found: Sensitivity, *, reproduce: str | None = None, width: int 
     if found.additive is False:
         lines += _wrap(
             "With the same seed the outputs on both inputs do not differ by the same amount in every draw: "
-            "the noise depends on the data, or is not merely added. What was found is no sensitivity of a query."
+            "the noise depends on the data, or is not merely added. What was found is no sensitivity of a "
+            "query."
         )
     elif found.violated:
         lines += _wrap(
-            f"On these neighbours the query moves by {found.found:.6g}, {found.found / found.claimed:.4g} times "
-            "the claimed sensitivity. No statistics are needed: evaluate it on both. Noise that is scaled for the "
-            "claim is too small by this factor."
+            f"On these neighbours the query moves by {found.found:.6g}, {found.found / found.claimed:.4g} "
+            "times the claimed sensitivity. No statistics are needed: evaluate it on both. Noise that is "
+            "scaled for the claim is too small by this factor."
         )
     else:
         lines += _wrap(
