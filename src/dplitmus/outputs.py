@@ -53,6 +53,11 @@ class Geometry:
         trivial = bool(differ.size == columns and np.all(signs == signs[0]))
         return cls(low, high, differ, trivial)
 
+    @property
+    def reach(self) -> NDArray[np.float64]:
+        """Half the distance of the inputs: they lie at -reach and reach of the oriented coordinates."""
+        return np.abs(self.high - self.low) / 2
+
     def oriented(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Coordinates that differ, centred between the inputs, growing from x towards x'."""
         middle = (self.low + self.high) / 2

@@ -11,12 +11,13 @@ become good late (Herbster and Warmuth 1998).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from dplitmus.forecast.clamp import Clamp
 from dplitmus.forecast.features import Atoms, Coordinates, Decorrelated, Ramps, Regression
+from dplitmus.forecast.noise import Noise
 from dplitmus.forecast.tables import Edges, Regions, Symbols, Tree
 from dplitmus.outputs import join
 
@@ -38,6 +39,8 @@ _IDLE = 1e-3  # weight below which an expert is scored on that sample only
 
 class Expert(Protocol):
     """A forecaster: two methods, one page."""
+
+    streams: ClassVar[bool]  # adding new draws gives what a fit of everything would, and costs little
 
     def learn(self, batch: Batch, *, whole: bool) -> None:
         """Learn from labelled outputs: everything so far if `whole`, otherwise new ones only."""
@@ -93,6 +96,8 @@ class Panel:
             ]
         if numeric and batch.values.shape[1] > 1:
             members.append((0.05, Regression(Decorrelated())))
+        if numeric and shaped:
+            members.append((0.25, Noise()))
         if numeric and shaped and raw_too:
             members.append((0.15, Clamp(oriented=False)))
         if shaped:
@@ -160,6 +165,8 @@ class Panel:
                 self.past = [join(self.past)]
                 expert.learn(self.past[0], whole=True)
                 self.taught[k] = self.draws
+            elif expert.streams:
+                expert.learn(batch, whole=False)
         if freeze:
             self.frozen, self.past = True, []
 
