@@ -103,7 +103,7 @@ def ends(n: int) -> tuple[Any, Any]:
     return np.zeros(n), np.ones(n)
 
 
-# Limits: quadrature or closed form; for the index of noisy max and sparse vector from 2 million draws on each input.
+# Limits: quadrature or closed form; index of noisy max and sparse vector: from 2 million draws on each input.
 CASES = {
     "copy": Case(Noise("none", 0.0), ends(1), 44),
     "ADePT n=2": Case(Noise("laplace", 1.0), ends(2), 533),
