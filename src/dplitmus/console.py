@@ -10,6 +10,7 @@ import hashlib
 import importlib
 import os
 import re
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -114,6 +115,24 @@ def progress_bar(total: int, unit: str, name: str = "") -> Iterator[Callable[[in
     with Progress(*parts, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total)
         yield lambda done: bar.advance(task, done)
+
+
+def command_again(changes: Mapping[str, str | None]) -> str:
+    """The command that runs, as it was typed, but for these options."""
+    context = click.get_current_context()
+    words = context.command_path.split()
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        typed = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+        value = changes[name] if name in changes else context.params[name] if typed else None
+        if isinstance(parameter, click.Argument):
+            words.append(str(value))
+        elif value is True:
+            words.append(parameter.opts[0])
+        elif value is not None:
+            for one in value if parameter.multiple else [value]:
+                words += [parameter.opts[0], *map(str, one if isinstance(one, tuple) else [one])]
+    return shlex.join(words)
 
 
 def columns() -> int:
