@@ -68,6 +68,17 @@ def tallied(logits: NDArray[np.float64], labels: NDArray[np.bool_]) -> NDArray[n
     return np.stack(counts).astype(np.int64)
 
 
+def is_tally(counts: object, draws: int) -> bool:
+    """Whether these may be the counts of so many forecasts."""
+    return (
+        isinstance(counts, np.ndarray)
+        and counts.shape == (2, LEVELS.size)
+        and counts.dtype == np.int64
+        and bool((counts >= 0).all())
+        and int(counts.sum()) == draws
+    )
+
+
 @dataclass
 class Tally:
     """Correct and wrong forecasts per level, and what they were when each later start was made."""

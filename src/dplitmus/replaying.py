@@ -58,6 +58,9 @@ def replay(path: str | os.PathLike[str], *, number: int | None = None) -> Replay
         seed=finding["seed"],
         level=finding["level"],
         stop=finding["stop"],
+        on_error=finding.get("on_error", "fail"),
+        isolate=finding.get("isolate", False),
+        piece=finding.get("piece"),
         target=finding["target"],
     )
     return Replay(finding, result)

@@ -133,6 +133,9 @@ class Result:
     alphas: Alphas | None = None
     history: tuple[Moment, ...] = ()
     distributions: Distributions | None = None
+    on_error: str = "fail"  # what an exception of the mechanism was taken for
+    isolate: bool = False  # whether each call had a process of its own
+    piece: int | None = None  # draws of a slow mechanism that were made at a time, at least
     seconds: float | None = field(default=None, compare=False)
 
     def to_json(self) -> str:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import click
 
-from dplitmus.cli import Group
-from dplitmus.cli import _examples as examples
 from dplitmus.cli_text.comparing import compare
 from dplitmus.cli_text.releasing import encode, rewrite
 from dplitmus.cli_text.studying import attack, audit
 from dplitmus.cli_text.training import train
+from dplitmus.console import Group, examples
 
 
 @click.group(

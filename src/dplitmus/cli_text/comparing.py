@@ -9,10 +9,8 @@ from typing import Any
 import click
 
 from dplitmus import __version__
-from dplitmus.cli import FOUND, Count
-from dplitmus.cli import _examples as examples
-from dplitmus.cli import _say as say
 from dplitmus.cli_text.options import DEMO_SETTINGS, config_file, data_columns, dataset, threads_option
+from dplitmus.console import FOUND, Count, examples, say
 from dplitmus.errors import bad_value
 
 _EPSILONS = {False: (1.0, 10.0, 100.0), True: (1.0, 5.0)}  # of a demo: few draws can certify them

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dplitmus.cli import Count
+from dplitmus.console import Count
 from dplitmus.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:

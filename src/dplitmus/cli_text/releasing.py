@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dplitmus.cli import _examples as examples
-from dplitmus.cli import _say as say
 from dplitmus.cli_text.options import (
     config_file,
     data_columns,
@@ -15,6 +13,7 @@ from dplitmus.cli_text.options import (
     release_options,
     threads_option,
 )
+from dplitmus.console import examples, say
 
 if TYPE_CHECKING:
     from dplitmus.text.data import Dataset

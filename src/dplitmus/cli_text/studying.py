@@ -8,11 +8,6 @@ from typing import Any
 import click
 
 from dplitmus import __version__
-from dplitmus.cli import FOUND, Count
-from dplitmus.cli import _examples as examples
-from dplitmus.cli import _finding_file as finding_file
-from dplitmus.cli import _progress as progress_bar
-from dplitmus.cli import _say as say
 from dplitmus.cli_text.options import (
     DEMO_ROWS,
     config_file,
@@ -21,6 +16,7 @@ from dplitmus.cli_text.options import (
     loaded_model,
     threads_option,
 )
+from dplitmus.console import FOUND, Count, examples, finding_file, progress_bar, say
 
 
 @click.command(

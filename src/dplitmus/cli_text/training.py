@@ -7,11 +7,8 @@ from typing import Any
 
 import click
 
-from dplitmus.cli import Count
-from dplitmus.cli import _examples as examples
-from dplitmus.cli import _progress as progress_bar
-from dplitmus.cli import _say as say
 from dplitmus.cli_text.options import DEMO_SETTINGS, config_file, data_columns, dataset, threads_option
+from dplitmus.console import Count, examples, progress_bar, say
 from dplitmus.errors import InputError
 
 
