@@ -104,7 +104,7 @@ class Chart:
             lift = -4 if abs(y - above) > _NEAR else 12  # two names on one spot: the second goes below
             above = y
             yield f'<path class="mark" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>'
-            yield f'<text x="{LEFT + 4}" y="{y + lift:.1f}">{html.escape(name)}</text>'
+            yield f'<text x="{LEFT + 40}" y="{y + lift:.1f}">{html.escape(name)}</text>'
         if self.stop:
             name, place = self.stop[0], across(self.stop[1])
             yield f'<path class="mark" d="M{place:.1f} {up.end}V{up.start}"/>'
