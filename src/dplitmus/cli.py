@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import shlex
 import shutil
@@ -494,10 +495,18 @@ def _columns() -> int:
     return max(30, min(80, shutil.get_terminal_size((80, 24)).columns)) if sys.stdout.isatty() else 80
 
 
-def _say(text: str) -> None:
-    """Print to standard output; a reader who has gone away changes neither the work nor the status."""
+def _say(text: str, *, data: bool = False) -> None:
+    """Print to standard output; a reader who has gone away changes neither the work nor the status.
+
+    In a narrow terminal the lines are broken, unless they are data that somebody may copy.
+    """
+    columns = _columns()
+    if columns < 80 and not data:
+        from dplitmus.report.text import narrowed
+
+        text = narrowed(text, columns)
     try:
-        click.echo(text)
+        click.echo(text, file=sys.stdout)  # by itself click writes UTF-8 where the terminal is ASCII
         sys.stdout.flush()
     except BrokenPipeError:
         # Nobody listens: what Python still tries to write at the end goes nowhere, too.
@@ -543,6 +552,9 @@ def run(arguments: list[str]) -> int:
 
 def main() -> None:
     """Run the command line of this process."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 is no reason to stop
     status = run(sys.argv[1:])
     if status == INTERRUPTED:
         # Threads that still run a slow mechanism would keep the process alive.

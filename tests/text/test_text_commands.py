@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,21 @@ def test_a_published_model_ends_with_status_1(capsys: pytest.CaptureFixture[str]
     assert status == 1
     assert "VIOLATED" in out
     assert "Reproduce:  dplitmus text audit m --texts texts.txt" in out
+
+
+def test_a_narrow_terminal_breaks_tables_and_no_data(
+    here: Path, corrected: DPText, terminal: Callable[..., tuple[int, str]]
+) -> None:
+    corrected.save_pretrained(here / "m")
+    plain = {"NO_COLOR": "1", "TERM": "dumb", "PYTHONIOENCODING": "ascii"}
+    for command in (["audit", "m", "--samples", "600", "--seed", "1"], ["attack", "m", "data.csv", *COLUMNS]):
+        status, shown = terminal("text", *command, **plain)
+        assert status == 0
+        assert "\x1b" not in shown
+        assert max(map(len, shown.split("\n"))) <= 40
+    status, shown = terminal("text", "encode", "m", "texts.txt", **plain)
+    assert status == 0
+    assert len([json.loads(line)["vector"] for line in shown.splitlines()]) == 5
 
 
 @pytest.mark.usefixtures("here")
