@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shlex
 import sys
@@ -291,6 +292,9 @@ def run(arguments: list[str]) -> int:
 
 def main() -> None:
     """Run the command line of this process."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 is no reason to stop
     status = run(sys.argv[1:])
     if status == INTERRUPTED:
         # Threads that still run a slow mechanism would keep the process alive.

@@ -17,7 +17,6 @@ import click
 from dplitmus.console import (
     FOUND,
     Count,
-    columns,
     command_again,
     examples,
     finding_file,
@@ -169,7 +168,7 @@ def audit(
     if page:
         store.write(page, result.to_html())
     again = shlex.join(["dplitmus", "replay", str(file or page)]) if file or page else None
-    say(text.audit(result, reproduce=again, width=columns()))
+    say(text.audit(result, reproduce=again))
     return FOUND if found else 0
 
 

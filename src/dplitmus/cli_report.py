@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dplitmus.console import FOUND, Count, columns, examples, say
+from dplitmus.console import FOUND, Count, examples, say
 
 
 @click.command(
@@ -34,7 +34,7 @@ def replay(file: str, number: int | None) -> int:
         "not replayable": "Not replayable bit for bit (no rng); this is a fresh run.",
     }
     say(words[replayed.status] + "\n")
-    say(text.audit(replayed.result, width=columns()))
+    say(text.audit(replayed.result))
     return FOUND if replayed.result.verdict is Verdict.VIOLATED else 0
 
 
@@ -60,13 +60,13 @@ def report(files: tuple[str, ...], html_file: str | None, schema: bool) -> int:
     from dplitmus.report.text import summary
 
     if schema:
-        say(findings.schema_text().rstrip())
+        say(findings.schema_text().rstrip(), data=True)
         return 0
     if not files:
         raise click.UsageError("Missing argument 'FILES...'.")
     page = store.prepare_file(html_file) if html_file else None
     found = [finding for file in files for finding in findings.read(file)]
-    say(summary(found, width=columns()))
+    say(summary(found))
     if page:
         store.write(page, index.page(found))
         say(f"\nwritten: {page}")

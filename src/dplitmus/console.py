@@ -135,15 +135,22 @@ def command_again(changes: Mapping[str, str | None]) -> str:
     return shlex.join(words)
 
 
-def columns() -> int:
+def _columns() -> int:
     """Columns of the terminal, at most those that texts are made for."""
     return max(30, min(80, shutil.get_terminal_size((80, 24)).columns)) if sys.stdout.isatty() else 80
 
 
-def say(text: str) -> None:
-    """Print to standard output; a reader who has gone away changes neither the work nor the status."""
+def say(text: str, *, data: bool = False) -> None:
+    """Print to standard output; a reader who has gone away changes neither the work nor the status.
+
+    In a narrow terminal the lines are broken, unless they are data that somebody may copy.
+    """
+    if _columns() < 80 and not data:
+        from dplitmus.report.text import narrowed
+
+        text = narrowed(text, _columns())
     try:
-        click.echo(text)
+        click.echo(text, file=sys.stdout)  # by itself click writes UTF-8 where the terminal is ASCII
         sys.stdout.flush()
     except BrokenPipeError:
         # Nobody listens: what Python still tries to write at the end goes nowhere, too.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,21 @@ def test_a_published_model_ends_with_status_1(capsys: pytest.CaptureFixture[str]
     assert "Reproduce:  dplitmus text audit m --texts texts.txt" in out
 
 
+def test_a_narrow_terminal_breaks_tables_and_no_data(
+    here: Path, corrected: DPText, terminal: Callable[..., tuple[int, str]]
+) -> None:
+    corrected.save_pretrained(here / "m")
+    plain = {"NO_COLOR": "1", "TERM": "dumb", "PYTHONIOENCODING": "ascii"}
+    for command in (["audit", "m", "--samples", "600", "--seed", "1"], ["attack", "m", "data.csv", *COLUMNS]):
+        status, shown = terminal("text", *command, **plain)
+        assert status == 0
+        assert "\x1b" not in shown
+        assert max(map(len, shown.split("\n"))) <= 40
+    status, shown = terminal("text", "encode", "m", "texts.txt", **plain)
+    assert status == 0
+    assert len([json.loads(line)["vector"] for line in shown.splitlines()]) == 5
+
+
 @pytest.mark.usefixtures("here")
 def test_a_toml_file_has_the_names_of_the_flags(capsys: pytest.CaptureFixture[str]) -> None:
     Path("adept.toml").write_text('hidden = 8\nembedding = 8\nepochs = 1\nleast-count = 1\nout = "m"\n')
@@ -98,7 +114,7 @@ def test_compare_writes_a_table_json_and_an_offline_page(capsys: pytest.CaptureF
     page = Path("page/index.html").read_text()
     assert "<script" not in page
     assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org", "")
-    assert page.count("<figure>") == 3
+    assert page.count("<figure>") == page.count("<svg") == page.count("<title id=") > 8
 
 
 @pytest.mark.parametrize(

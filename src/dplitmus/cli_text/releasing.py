@@ -99,6 +99,6 @@ def _written(out: str | None, content: str) -> None:
     from dplitmus import store
 
     if out is None:
-        say(content.rstrip("\n"))
+        say(content.rstrip("\n"), data=True)
     else:
         store.write(store.prepare_file(out), content)
