@@ -168,10 +168,26 @@ def test_a_missing_extra_is_a_sentence_with_the_pip_command(
     assert "pip install 'dplitmus[text]'" in err
 
 
+@pytest.mark.parametrize("command", ["train", "encode", "rewrite", "attack", "audit", "compare"])
+def test_help_and_usage_errors_need_no_extra(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from importlib import util
+
+    monkeypatch.setattr(util, "find_spec", lambda _name: None)
+    status, out, _ = run(capsys, command, "--help")
+    assert status == 0
+    assert f"dplitmus text {command}" in out
+    status, _, err = run(capsys, command, "--no-such-option")
+    assert status == 2
+    assert "No such option" in err
+
+
 def test_the_core_imports_nothing_of_torch() -> None:
     code = (
         "import sys, dplitmus, dplitmus.cli, dplitmus.auditing, dplitmus.sanity, dplitmus.report.text; "
         "dplitmus.cli.run(['--help']); dplitmus.cli.run(['text', '--help']); "
+        "[dplitmus.cli.run(['text', name, '--help']) for name in ('train', 'audit', 'compare')]; "
         "bad = {'torch', 'sklearn', 'safetensors', 'sacrebleu'} & set(sys.modules); "
         "sys.exit(repr(bad) if bad else 0)"
     )

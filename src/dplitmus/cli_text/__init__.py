@@ -26,9 +26,6 @@ from dplitmus.cli_text.training import train
 )
 def text() -> None:
     """DPText and ADePT, as published and corrected: train, attack, audit."""
-    from dplitmus.text.extra import require
-
-    require()
 
 
 for _command in (train, encode, rewrite, attack, audit, compare):

@@ -12,7 +12,14 @@ from dplitmus import __version__
 from dplitmus.cli import FOUND, Count
 from dplitmus.cli import _examples as examples
 from dplitmus.cli import _say as say
-from dplitmus.cli_text.options import DEMO_SETTINGS, config_file, data_columns, dataset, threads_option
+from dplitmus.cli_text.options import (
+    DEMO_SETTINGS,
+    TextCommand,
+    config_file,
+    data_columns,
+    dataset,
+    threads_option,
+)
 from dplitmus.errors import bad_value
 
 _EPSILONS = {False: (1.0, 10.0, 100.0), True: (1.0, 5.0)}  # of a demo: few draws can certify them
@@ -20,10 +27,11 @@ _REWRITING = (1.0, 10.0, 100.0)  # the noise of ADePT is on many numbers: nothin
 
 
 @click.command(
+    cls=TextCommand,
     epilog=examples(
         "dplitmus text compare --demo",
         "dplitmus text compare data.csv --label-column label --private-column gender --epsilon 1",
-    )
+    ),
 )
 @click.argument("data", required=False)
 @config_file

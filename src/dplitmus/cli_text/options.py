@@ -10,6 +10,7 @@ import click
 
 from dplitmus.cli import Count
 from dplitmus.errors import InputError, did_you_mean
+from dplitmus.text.extra import require
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +30,15 @@ DEMO_SETTINGS: dict[str, dict[str, Any]] = {
         "substitution": 0.05,
     },
 }
+
+
+class TextCommand(click.Command):
+    """A command that needs the extra when it runs; its help and its usage errors do not."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Say what is missing before any work."""
+        require()
+        return super().invoke(ctx)
 
 
 def from_toml(ctx: click.Context, _param: click.Parameter, file: str | None) -> str | None:

@@ -9,6 +9,7 @@ import click
 from dplitmus.cli import _examples as examples
 from dplitmus.cli import _say as say
 from dplitmus.cli_text.options import (
+    TextCommand,
     config_file,
     data_columns,
     loaded_model,
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog=examples("dplitmus text encode model texts.txt --ledger ledger.json --out vectors.jsonl")
+    cls=TextCommand,
+    epilog=examples("dplitmus text encode model texts.txt --ledger ledger.json --out vectors.jsonl"),
 )
 @click.argument("model")
 @click.argument("data")
@@ -49,7 +51,7 @@ def encode(model: str, data: str, threads: int, **given: Any) -> int:
     return 0
 
 
-@click.command(epilog=examples("dplitmus text rewrite model texts.txt --epsilon 100"))
+@click.command(cls=TextCommand, epilog=examples("dplitmus text rewrite model texts.txt --epsilon 100"))
 @click.argument("model")
 @click.argument("data")
 @config_file

@@ -15,6 +15,7 @@ from dplitmus.cli import _progress as progress_bar
 from dplitmus.cli import _say as say
 from dplitmus.cli_text.options import (
     DEMO_ROWS,
+    TextCommand,
     config_file,
     data_columns,
     dataset,
@@ -24,10 +25,11 @@ from dplitmus.cli_text.options import (
 
 
 @click.command(
+    cls=TextCommand,
     epilog=examples(
         "dplitmus text attack model --demo",
         "dplitmus text attack model data.csv --label-column label --private-column gender",
-    )
+    ),
 )
 @click.argument("model")
 @click.argument("data", required=False)
@@ -72,7 +74,8 @@ def attack(
 
 
 @click.command(
-    epilog=examples("dplitmus text audit model", "dplitmus text audit model --texts texts.txt --view texts")
+    cls=TextCommand,
+    epilog=examples("dplitmus text audit model", "dplitmus text audit model --texts texts.txt --view texts"),
 )
 @click.argument("model")
 @config_file

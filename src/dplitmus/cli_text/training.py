@@ -11,16 +11,24 @@ from dplitmus.cli import Count
 from dplitmus.cli import _examples as examples
 from dplitmus.cli import _progress as progress_bar
 from dplitmus.cli import _say as say
-from dplitmus.cli_text.options import DEMO_SETTINGS, config_file, data_columns, dataset, threads_option
+from dplitmus.cli_text.options import (
+    DEMO_SETTINGS,
+    TextCommand,
+    config_file,
+    data_columns,
+    dataset,
+    threads_option,
+)
 from dplitmus.errors import InputError
 
 
 @click.command(
+    cls=TextCommand,
     epilog=examples(
         "dplitmus text train dptext --demo --out model",
         "dplitmus text train dptext data.csv --label-column label --private-column gender --out m",
         "dplitmus text train adept texts.txt --sensitivity published --out m",
-    )
+    ),
 )
 @click.argument("system")
 @click.argument("data", required=False)
