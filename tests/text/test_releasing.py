@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -110,3 +112,56 @@ def test_a_ledger_in_a_file_remembers(tmp_path: Path) -> None:
     file.write_text(json.dumps({"kind": "other"}))
     with pytest.raises(InputError, match="is not a ledger"):
         Ledger.open(file, 2.0)
+
+
+SPENDER = """
+import sys
+from dplitmus.errors import InputError
+from dplitmus.text.ledger import Ledger
+
+ledger = Ledger.open(sys.argv[1], 10.0)
+print("ready", flush=True)
+sys.stdin.readline()  # both start at once
+paid = 0
+for _ in range(100):
+    try:
+        ledger.spend(0.125, sys.argv[2])
+        paid += 1
+    except InputError:
+        pass
+print(paid)
+"""
+
+
+def test_two_processes_cannot_overspend_one_ledger(tmp_path: Path) -> None:
+    """80 eighths fit into 10, and 200 are tried at once: exactly 80 are paid, and all of them are written."""
+    file = tmp_path / "ledger.json"
+    spenders = [
+        subprocess.Popen(
+            [sys.executable, "-c", SPENDER, str(file), name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name in ("one", "other")
+    ]
+    for spender in spenders:
+        assert spender.stdout is not None
+        assert spender.stdout.readline() == "ready\n"
+    for spender in spenders:
+        assert spender.stdin is not None
+        spender.stdin.write("go\n")
+        spender.stdin.flush()
+    paid = [int(spender.communicate(timeout=60)[0]) for spender in spenders]
+    notes = [entry.note for entry in Ledger.open(file, 10.0).entries]
+    assert sum(paid) == 80
+    assert [notes.count("one"), notes.count("other")] == paid
+    assert Ledger.open(file, 10.0).rest() == 0.0
+
+
+def test_a_ledger_opened_twice_with_another_budget_is_refused_when_it_spends(tmp_path: Path) -> None:
+    one, other = (Ledger.open(tmp_path / "ledger.json", budget) for budget in (1.0, 2.0))
+    one.spend(1.0, "first")
+    with pytest.raises(InputError, match="budget=2 must be 1"):
+        other.spend(1.0, "second")
+    assert other.entries == []
