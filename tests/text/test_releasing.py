@@ -15,7 +15,7 @@ from dplitmus.errors import InputError
 from dplitmus.text.bound import Bound
 from dplitmus.text.ledger import Ledger
 from dplitmus.text.releasing import GRID, grid_scale, noised, on_grid, release
-from dplitmus.text.secure import discrete_laplace, uniform_below
+from dplitmus.text.secure import _geometric, discrete_laplace, uniform_below
 
 BOUND = Bound(kind="l1", radius=1.0, dimension=3)
 
@@ -40,6 +40,16 @@ def test_large_scales_keep_their_mean() -> None:
     drawn = discrete_laplace(2**40, 100_000, np.random.default_rng(6).bytes)
     assert float(np.abs(drawn / 2**40).mean()) == pytest.approx(1.0, abs=0.02)
     assert float((drawn > 0).mean()) == pytest.approx(0.5, abs=0.01)
+
+
+def test_series_of_coins_have_the_geometric_law_across_draws() -> None:
+    """Small draws, so that parts of a series are carried over: chi-square, fails with probability 1e-6."""
+    source = np.random.default_rng(12).bytes
+    drawn = np.concatenate([_geometric(3, source) for _ in range(4_000)])
+    ratio = math.exp(-1)
+    expected = 12_000 * np.append((1 - ratio) * ratio ** np.arange(6), ratio**6)
+    found = np.append([(drawn == value).sum() for value in range(6)], (drawn >= 6).sum())
+    assert ((found - expected) ** 2 / expected).sum() < 38.3  # 99.9999 % point, 6 degrees of freedom
 
 
 def test_uniform_integers_are_uniform_and_secure_by_default() -> None:
