@@ -20,6 +20,7 @@ from dplitmus.text.data import Dataset
 from dplitmus.text.dptext import DPText
 from dplitmus.text.ledger import Ledger
 from dplitmus.text.releasing import GRID
+from dplitmus.text.system import TextSystem
 
 Halves = tuple[Dataset, Dataset]
 SMALL: dict[str, Any] = {"hidden": 8, "embedding": 8, "epochs": 1, "least_count": 1}
@@ -311,3 +312,30 @@ def test_a_missing_encoder_is_a_sentence_with_the_pip_command(monkeypatch: pytes
     with pytest.raises(InputError, match=r"pip install 'dplitmus\[encoders\]'"):
         frozen.frozen_vectors("wordllama", ["a"])
     frozen._loaded.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"epochs": 0}, "epochs=0 must be at least 1"),
+        ({"batch_size": -1}, "batch_size=-1 must be at least 1"),
+        ({"hidden": 2.5}, "hidden=2.5 must be a whole number"),
+        ({"dropout": 1.0}, "dropout=1.0 must be at least 0 and below 1"),
+        ({"word_dropout": math.nan}, "word_dropout=nan must be at least 0"),
+        ({"latent": 0}, "latent=0 must be at least 1"),
+        ({"radius": math.inf}, "radius=inf must be a finite number"),
+        ({"seed": -1}, "seed=-1 must be at least 0"),
+        ({"device": "tpu"}, "device='tpu' must be one of"),
+        ({"bound": "l3"}, "bound='l3' must be one of"),
+        ({"epsilonn": 1.0}, "did you mean 'epsilon'"),
+    ],
+)
+def test_settings_are_checked_before_any_training(changes: dict[str, Any], words: str) -> None:
+    for system in (DPText, ADePT):
+        with pytest.raises(InputError, match=words):
+            system(**changes)
+
+
+def test_the_base_of_both_systems_is_none_itself() -> None:
+    with pytest.raises(TypeError, match="abstract"):
+        TextSystem(DPText().settings)  # type: ignore[abstract]

@@ -48,7 +48,7 @@ def save(model: TextSystem, directory: str | os.PathLike[str]) -> Path:
         "format": FORMAT,
         "version": __version__,
         "system": model.name,
-        **model.config(),  # type: ignore[attr-defined]
+        **model.config(),
         "claim": dict(model.claim()),
         "audit": model.audited,
         "history": model.history,
