@@ -284,6 +284,20 @@ def test_a_text_of_unknown_words_is_refused(corrected: DPText) -> None:
         corrected.encode(["the room", "zzz qqq"])
 
 
+def test_a_release_for_no_text_per_person_is_refused(corrected: DPText) -> None:
+    with pytest.raises(InputError, match="texts_per_person=0 must be at least 1"):
+        corrected.encode(["the room"], texts_per_person=0)
+
+
+def test_a_corrected_min_max_bound_has_its_own_diameter() -> None:
+    data = generated(60)
+    model = DPText(**SMALL, bound="min-max", latent=3).fit(data.texts, data.labels)
+    assert model.honest
+    assert model.layer.sensitivity == 3.0
+    with pytest.raises(InputError, match="dimension=1 must be at least 2"):
+        DPText(**SMALL, bound="min-max", latent=1).fit(data.texts, data.labels)
+
+
 def test_an_untrained_model_and_a_missing_device_are_refused() -> None:
     with pytest.raises(InputError, match="not trained"):
         DPText().encode(["a"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -84,18 +85,18 @@ def _before_release(
     found = read(data, **{name: given[name] for name in names})
     if given["out"]:
         store.prepare_file(given["out"])
-    account = _ledger(given["ledger_file"], given["budget"], given["epsilon"] or loaded.layer.budget)
+    account = _ledger(given["ledger_file"], given["budget"], loaded.layer.budget)
     return loaded, found, account
 
 
-def _ledger(file: str | None, budget: float | None, epsilon: float) -> Ledger | None:
+def _ledger(file: str | None, budget: float | None, usual: float) -> Ledger | None:
     from dplitmus.text.ledger import Ledger
 
     if file is None:
         if budget is not None:
             raise click.UsageError("--budget needs --ledger FILE, which remembers it")
         return None
-    return Ledger.open(file, epsilon if budget is None else budget)
+    return Ledger.open(file, usual if budget is None and not Path(file).exists() else budget)
 
 
 def _written(out: str | None, content: str) -> None:

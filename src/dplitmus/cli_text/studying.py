@@ -133,8 +133,17 @@ def audit(
         store.write(file, finding)
     if update_card:
         loaded.save_pretrained(model)
-    again = ["dplitmus", "text", "audit", model, *(["--texts", texts] if texts else [])]
-    again += ["--view", given["view"], "--samples", str(given["samples"]), "--seed", str(result.seed)]
-    again += ["--epsilon", str(given["epsilon"])] * (given["epsilon"] is not None)
-    say(report.audit(result, reproduce=shlex.join(again)))
+    say(report.audit(result, reproduce=_again(click.get_current_context(), model, result.seed)))
     return FOUND if violated else 0
+
+
+def _again(ctx: click.Context, model: str, seed: int | None) -> str:
+    """The command with what was asked of it, by flags or by a file, and the seed that was drawn."""
+    given = {**ctx.params, "seed": seed}
+    words = ["dplitmus", "text", "audit", model]
+    for option in ctx.command.params:
+        value = given.get(str(option.name))
+        if option.name in {"model", "json_file", "update_card"} or value in (None, option.default):
+            continue
+        words += [option.opts[0], str(value)]
+    return shlex.join(words)

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from dplitmus.errors import bad_value, one_of, whole_number
 from dplitmus.text import networks, training
-from dplitmus.text.data import checked_texts
+from dplitmus.text.data import checked_texts, unusable
 from dplitmus.text.layer import BoundedLaplace
 from dplitmus.text.settings import TextSettings, share
 from dplitmus.text.system import TextSystem
@@ -54,6 +54,8 @@ class ADePTSettings(TextSettings):
         one_of("sensitivity", self.sensitivity, SENSITIVITIES)
         one_of("bound", self.bound, ("l2", "l1"))
         whole_number("latent", self.latent, least=1, most=2**16, help="try latent=96")
+        # Latents are centred by the statistics of a batch, and one row alone has none.
+        whole_number("batch_size", self.batch_size, least=2, help="try batch_size=64")
         share("substitution", self.substitution)
         if self.sensitivity == "published" and self.bound != "l2":
             raise bad_value(
@@ -112,6 +114,8 @@ class ADePT(TextSystem):
     ) -> Self:
         """Train the autoencoder on the texts; labels and private attributes are not looked at."""
         found = checked_texts(texts)
+        if len(found) < 2:
+            raise unusable("ADePT needs two texts to train on, or more", "give more texts")
         settings = self.settings
         device = training.usable_device(settings.device)
         with training.reproducible(settings.seed, settings.threads) as rng:

@@ -87,7 +87,7 @@ class DPTextSettings(TextSettings):
             epsilon=self.epsilon,
             bound=self.bound,
             radius=self.radius,
-            sensitivity=self.radius if self.bound == "min-max" else None,
+            sensitivity=self.radius if self.mode == "published" and self.bound == "min-max" else None,
             sampler={"published": wrong, "corrected": "laplace", "unprotected": "none"}[self.mode],
             learn=self.learn_epsilon,
             cap=self.cap,

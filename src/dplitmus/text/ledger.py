@@ -63,7 +63,7 @@ class Ledger:
             return
         with store.locked(self.path):
             if self.path.exists():  # another process may have spent since we looked
-                self.entries = _read(self.path, self.budget)
+                _, self.entries = _read(self.path, self.budget)
             self._enter(cost, note)
             store.write(self.path, self._text())
 
@@ -81,15 +81,18 @@ class Ledger:
         return json.dumps({"kind": _KIND, "budget": self.budget, "entries": entries}, indent=2) + "\n"
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], budget: float) -> Ledger:
-        """The ledger in a file, or a new one; another budget than the file's own is refused."""
-        budget = positive_number("budget", budget)
+    def open(cls, path: str | os.PathLike[str], budget: float | None = None) -> Ledger:
+        """The ledger in a file, or a new one of this budget; another budget than the file's is refused."""
         file = store.prepare_file(path)
-        return cls(budget, _read(file, budget) if file.exists() else [], file)
+        if file.exists():
+            return cls(*_read(file, budget), file)
+        if budget is None:
+            raise InputError(f"no ledger {str(file)!r}", code="DP224", help="a new one needs a budget")
+        return cls(budget, [], file)
 
 
-def _read(file: Path, budget: float) -> list[Entry]:
-    """What was spent by a ledger of this budget."""
+def _read(file: Path, budget: float | None) -> tuple[float, list[Entry]]:
+    """The budget of a file, which must be this one if it is given, and what was spent."""
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
         own = {_KIND: positive_number("budget", found["budget"])}[found["kind"]]
@@ -98,13 +101,13 @@ def _read(file: Path, budget: float) -> list[Entry]:
         raise InputError(
             f"{str(file)!r} is not a ledger", code="DP224", help="name a new file, or the ledger's own"
         ) from error
-    if not math.isclose(own, budget):
+    if budget is not None and not math.isclose(own, positive_number("budget", budget)):
         raise InputError(
             f"budget={budget:g} must be {own:g}, as the ledger {str(file)!r} was opened with",
             code="DP224",
             help="a budget is agreed on once; a larger one is another ledger, and another promise",
         )
-    return entries
+    return own, entries
 
 
 def _above(exact: Fraction) -> float:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import torch
 
-from dplitmus.errors import InputError, positive_number
+from dplitmus.errors import InputError, positive_number, whole_number
 from dplitmus.text.data import checked_texts
 from dplitmus.text.ledger import Ledger
 from dplitmus.text.releasing import grid_scale, noised, on_grid, release
@@ -129,6 +129,7 @@ class TextSystem(ABC):
         release stands alone. There is no seed: noise that can be repeated can be subtracted.
         """
         spent = self._epsilon(epsilon)
+        whole_number("texts_per_person", texts_per_person, least=1, help="try texts_per_person=1")
         bounded = self.bounded(texts)
         if not self.honest:
             self._refuse_ledger(ledger)
