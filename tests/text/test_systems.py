@@ -14,6 +14,7 @@ from safetensors.torch import save_file
 
 import dplitmus.text
 from dplitmus.errors import InputError
+from dplitmus.text import saving
 from dplitmus.text.adept import ADePT
 from dplitmus.text.corpus import generated
 from dplitmus.text.data import Dataset
@@ -191,8 +192,9 @@ def folder(adept: ADePT, tmp_path: Path) -> Path:
 
 
 def changed(folder: Path, **changes: object) -> None:
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**config, **changes}))
+    """Change the configuration and sign it anew: what lies behind the digest must hold too."""
+    config = {**json.loads((folder / "config.json").read_text()), **changes}
+    (folder / "config.json").write_text(json.dumps({**config, "digest": saving._digest(config)}))
 
 
 def test_a_model_of_the_other_system_is_refused(folder: Path) -> None:
@@ -213,6 +215,20 @@ def test_a_tampered_file_is_refused(folder: Path, name: str) -> None:
     (folder / name).write_bytes(bytes(data))
     with pytest.raises(InputError, match="was changed after the model was saved"):
         dplitmus.text.load(folder)
+
+
+@pytest.mark.parametrize("change", [{"audit": {"verdict": "not-found"}}, {"labels": ["b", "a"]}])
+def test_a_configuration_that_was_edited_is_refused(folder: Path, change: dict[str, Any]) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, **change}))
+    with pytest.raises(InputError, match=r"config\.json' was changed after the model was saved"):
+        dplitmus.text.load(folder)
+
+
+def test_another_layout_of_the_same_configuration_is_the_same(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(dict(reversed(config.items()))))
+    assert dplitmus.text.load(folder).name == "adept"
 
 
 def test_a_tampered_claim_is_refused(folder: Path) -> None:
