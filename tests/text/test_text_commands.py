@@ -114,10 +114,27 @@ def test_a_toml_file_has_the_names_of_the_flags(capsys: pytest.CaptureFixture[st
     assert status == 0
     assert "latent size 4" in out
     assert json.loads(Path("m/config.json").read_text())["settings"]["hidden"] == 8
-    Path("adept.toml").write_text("hiden = 8\n")
-    status, _, err = run(capsys, "train", "adept", "texts.txt", "--config", "adept.toml")
-    assert status == 2
-    assert "did you mean 'hidden'" in err
+    for content, words in (
+        ("hiden = 8", "did you mean 'hidden'"),
+        ("epochs = [1, 2]", "gives 'epochs' several values"),
+        ('config = "adept.toml"', "sets 'config', which is no option"),
+        ("epochs = 'many'", "'many' is not a whole number"),
+        ("epochs =", "is not TOML"),
+    ):
+        Path("adept.toml").write_text(content)
+        status, _, err = run(capsys, "train", "adept", "texts.txt", "--config", "adept.toml")
+        assert status == 2
+        assert words in err
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("column", ['"home"', '["home"]'])
+def test_what_may_be_repeated_is_one_value_or_a_list_in_toml(
+    column: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("dptext.toml").write_text(f'private-column = {column}\nlabel-column = "label"\nout = "m"\n')
+    assert run(capsys, "train", "dptext", "data.csv", "--config", "dptext.toml", *TINY)[0] == 0
+    assert list(json.loads(Path("m/config.json").read_text())["private"]) == ["home"]
 
 
 @pytest.mark.usefixtures("here")
