@@ -286,6 +286,8 @@ def test_a_diverging_training_keeps_the_last_good_weights() -> None:
         (["a b", "c d"], ["x", "x"], "single class"),
         (["a b", "c d"], ["x"], "1 entries for 2 texts"),
         (["a b"] * 2, None, "needs a task label"),
+        (["a b", "c d"], ["x", None], "labels must be strings, and entry 2 is None"),
+        (["a b", "c d"], np.array([0, 1]), "labels must be strings, and entry 1 is np.int64"),
         ([1, 2], ["x", "y"], "list of strings"),
         ([" ".join("ab" for _ in range(99)), "ab"], ["x", "y"], "99 tokens, and the limit is 40"),
     ],
@@ -312,6 +314,18 @@ def test_a_corrected_min_max_bound_has_its_own_diameter() -> None:
     assert model.layer.sensitivity == 3.0
     with pytest.raises(InputError, match="dimension=1 must be at least 2"):
         DPText(**SMALL, bound="min-max", latent=1).fit(data.texts, data.labels)
+
+
+def test_private_attributes_are_named_columns() -> None:
+    with pytest.raises(InputError, match="private of type list must be a dict"):
+        DPText(**SMALL).fit(["a b", "c d"], ["x", "y"], ["p", "q"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("vectors", [np.zeros((2, 5)), np.zeros(1), np.full((1, 1), np.nan)])
+def test_vectors_of_another_model_are_refused(corrected: DPText, vectors: np.ndarray) -> None:
+    for use in (corrected.predict, corrected.decode):
+        with pytest.raises(InputError, match="must be finite rows of 1 numbers"):
+            use(vectors)
 
 
 def test_an_untrained_model_and_a_missing_device_are_refused() -> None:

@@ -164,6 +164,10 @@ def checked_classes(name: str, values: Sequence[str], rows: int) -> list[str]:
     """Return the classes of a column in order, or refuse a column of the wrong length or of one class."""
     if len(values) != rows:
         raise unusable(f"{name} has {len(values):,} entries for {rows:,} texts", "one for each text")
+    for number, value in enumerate(values, start=1):
+        if not isinstance(value, str):
+            shown = one_line(repr(value), 40)
+            raise unusable(f"{name} must be strings, and entry {number} is {shown}", "str() makes them so")
     counts = Counter(values)
     if len(counts) < 2:
         only = one_line(repr(values[0]), 40)
@@ -175,6 +179,11 @@ def checked_classes(name: str, values: Sequence[str], rows: int) -> list[str]:
 
 def checked_columns(private: Mapping[str, Sequence[str]] | None, rows: int) -> dict[str, list[str]]:
     """Return the classes of every private attribute."""
+    if not isinstance(private or {}, dict):
+        raise unusable(
+            f"private of type {type(private).__name__} must be a dict",
+            "private={'gender': [...]}, say",
+        )
     return {name: checked_classes(name, values, rows) for name, values in (private or {}).items()}
 
 

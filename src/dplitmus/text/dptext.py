@@ -204,7 +204,7 @@ class DPText(TextSystem):
     def predict(self, vectors: NDArray[np.float64]) -> list[str]:
         """The task label that the semantic discriminator reads from released vectors."""
         network = self._trained().eval()
-        given = torch.from_numpy(vectors).float().to(self.layer.declared.device)
+        given = torch.from_numpy(self.checked_vectors(vectors)).float().to(self.layer.declared.device)
         with torch.no_grad():
             best: list[int] = network.semantic(given).argmax(dim=1).tolist()
         return [self.labels[number] for number in best]

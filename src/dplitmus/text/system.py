@@ -175,6 +175,7 @@ class TextSystem(ABC):
         self, vectors: NDArray[np.float64], *, temperature: float = 0.0, seed: int | None = None
     ) -> list[str]:
         """Texts from vectors: the likeliest words, or words drawn at a temperature above 0."""
+        vectors = self.checked_vectors(vectors)
         network = self._trained().eval()
         decoder = getattr(network, "decoder", None)
         if decoder is None or self.vocabulary is None:
@@ -201,6 +202,18 @@ class TextSystem(ABC):
                 )
                 texts += [self.vocabulary.decode(row) for row in rows]
         return texts
+
+    def checked_vectors(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Released vectors of this model's size, or a refusal."""
+        found = np.asarray(vectors, dtype=np.float64)
+        size = self.layer.bound.dimension
+        if found.ndim != 2 or found.shape[1] != size or not np.isfinite(found).all():
+            raise InputError(
+                f"vectors of shape {found.shape} must be finite rows of {size} numbers",
+                code="DP201",
+                help="give what encode() gave",
+            )
+        return found
 
     def _epsilon(self, epsilon: float | None) -> float:
         return self.layer.budget if epsilon is None else positive_number("epsilon", epsilon)
