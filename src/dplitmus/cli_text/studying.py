@@ -86,7 +86,7 @@ def attack(
     "--view",
     default="vectors",
     show_default=True,
-    help="'vectors', 'raw' (no statistics) or 'texts' (rewrites).",
+    help="'vectors' (six statistics of each), 'raw' (as released) or 'texts' (rewrites).",
 )
 @click.option("--samples", type=Count(), default=200_000, show_default=True, help="Releases in all, at most.")
 @click.option("--seconds", type=float, help="Stop after so many seconds.")
