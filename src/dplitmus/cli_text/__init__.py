@@ -25,9 +25,6 @@ from dplitmus.console import Group, examples
 )
 def text() -> None:
     """DPText and ADePT, as published and corrected: train, attack, audit."""
-    from dplitmus.text.extra import require
-
-    require()
 
 
 for _command in (train, encode, rewrite, attack, audit, compare):
