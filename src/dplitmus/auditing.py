@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 _PHASE_STOCK = 23
 _LARGEST_STOCK = 2**21  # outputs of long calls that are kept in memory
 # Fresh draws after a search that stopped early: one simple event needs several times the draws of the panel.
-_LEAST_FRESH, _FRESH_FACTOR = 2500, 20
+_LEAST_FRESH, _FRESH_FACTOR = 1250, 10
 _REHEARSAL = 0.2  # of the fresh draws
 _CONFIRMED = 0.01  # the largest p-value with which a readable event is shown
 
