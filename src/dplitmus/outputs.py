@@ -61,8 +61,10 @@ class Geometry:
 
     def oriented(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Coordinates that differ, centred between the inputs, growing from x towards x'."""
-        middle = (self.low + self.high) / 2
-        return (values[:, self.differ] - middle) * np.sign(self.high - self.low)
+        numbers = values if self.differ.size == values.shape[1] else values[:, self.differ]
+        oriented = numbers - (self.low + self.high) / 2
+        oriented *= np.sign(self.high - self.low)
+        return oriented
 
     def regions(self, values: NDArray[np.float64]) -> NDArray[np.uint64]:
         """A set of six flags per output: some coordinate is below, equal to, above that of x, and of x'.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _CAUCHY_SCALES = 1.25 ** np.arange(-5.0, 6.0)  # around the median size of the noise, which is the scale
 _FURTHEST = 1e100  # no output counts as further away: its square is still a number
-_NEGLIGIBLE = 1e-3  # posterior share below which a family of noise is not asked
+_NEGLIGIBLE, _REFUTED = 1e-3, 1e-12  # posterior share below which a family is not asked; is given up
 _ENOUGH = 4096  # sizes from which the median is taken
 
 
@@ -57,6 +57,9 @@ class Noise:
             noise.size * math.log(scale / math.pi) - np.log(np.square(noise) + scale**2).sum()
             for scale in self.cauchy
         ]
+        if self.count and not whole:
+            keep = self._shares(*self._scales(batch))[2:] > _REFUTED
+            self.cauchy, self.cauchy_likelihoods = self.cauchy[keep], self.cauchy_likelihoods[keep]
 
     def forecast(self, batch: Batch) -> Floats:
         """Mixture over families of the forecast that follows from their likelihood ratio."""
@@ -64,8 +67,7 @@ class Noise:
             return np.full(len(batch), 0.5)
         reach = batch.geometry.reach
         away = np.clip(np.nan_to_num(batch.oriented(), nan=0.0), -_FURTHEST, _FURTHEST)
-        laplace = max(self.sizes / self.count, self._least(batch))
-        variance = max(self.squares / self.count, self._least(batch) ** 2)
+        laplace, variance = self._scales(batch)
         shares = self._shares(laplace, variance)
         eta = np.zeros(len(batch))
         if shares[0] > _NEGLIGIBLE:
@@ -83,13 +85,18 @@ class Noise:
         """A scale that is as good as none."""
         return 1e-9 * float(batch.geometry.reach.mean()) if batch.geometry else 0.0
 
+    def _scales(self, batch: Batch) -> tuple[float, float]:
+        """Of Laplace noise, the mean size; of Gaussian noise, the variance: both most likely."""
+        least = self._least(batch)
+        return max(self.sizes / self.count, least), max(self.squares / self.count, least**2)
+
     def _shares(self, laplace: float, variance: float) -> Floats:
         """Posterior of the families, and of the scale of the last: each has one number to learn."""
         likelihoods = np.concatenate(
             [
                 [-self.count * (math.log(2 * laplace) + 1)],
                 [-self.count * (math.log(2 * math.pi * variance) + 1) / 2],
-                self.cauchy_likelihoods - math.log(self.cauchy.size),
+                self.cauchy_likelihoods - math.log(_CAUCHY_SCALES.size),
             ]
         )
         return np.asarray(np.exp(likelihoods - np.logaddexp.reduce(likelihoods)))

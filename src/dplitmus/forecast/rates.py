@@ -25,7 +25,7 @@ _MEANS = expit(_CENTRES)
 _PSEUDO = 1 / (_MEANS * (1 - _MEANS) * _DEVIATIONS**2)
 _ONES, _ZEROS = _PSEUDO * _MEANS, _PSEUDO * (1 - _MEANS)
 _EXPECTED_SIZE = 1.0  # of a logit, before anything was seen
-_LEAST, _CERTAIN = 0.002, 0.14  # shares: of a component, at least; of either end
+_LEAST, _CERTAIN = 0.002, 0.08  # shares: of a component, at least; of either end
 _STRENGTH, _STEPS = 1.5, 10  # symbols that the expectation is worth, and steps of expectation-maximisation
 
 
@@ -47,8 +47,10 @@ def together(counts: Floats) -> Floats:
     Empirical Bayes (Robbins 1956), the shares by expectation-maximisation (Laird 1978); symmetric, because
     the labels are coin tosses and neither input is special.
     """
-    kinds, place, times = np.unique(counts, axis=0, return_inverse=True, return_counts=True)
-    zeros, ones = kinds[:, :1], kinds[:, 1:]
+    # Symbols with equal counts get equal rates; where every output is new, there are two kinds of symbols.
+    codes = counts[:, 0].astype(np.int64) << 32 | counts[:, 1].astype(np.int64)
+    _, first, place, times = np.unique(codes, return_index=True, return_inverse=True, return_counts=True)
+    zeros, ones = counts[first, :1], counts[first, 1:]
     logs = betaln(ones + _ONES, zeros + _ZEROS) - betaln(_ONES, _ZEROS)
     likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
     shares = _EXPECTED
@@ -60,4 +62,4 @@ def together(counts: Floats) -> Floats:
     posterior = likelihood * shares
     posterior /= posterior.sum(axis=1, keepdims=True)
     rates = (posterior * (ones + _ONES) / (ones + zeros + _PSEUDO)).sum(axis=1)
-    return np.asarray(rates[place.reshape(-1)])
+    return np.asarray(rates[place])
