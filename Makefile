@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 # The tested version, a CPU build where the package index has one; torch before the extra that accepts any.
 TORCH ?= 2.13.0
 # Processes of the test run: as many as there are cores. Tests of one file share a process, and what they prepared.
-JOBS ?= auto
+JOBS ?= logical
 DRIVER := tests/browser/node_modules/playwright-core
 
 .PHONY: demo test test-slow check bench browser docs clean
