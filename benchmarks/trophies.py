@@ -1,6 +1,6 @@
 """Make the numbers of docs/trophies.md again, in place; `tests/slow/test_trophies.py` checks them.
 
-    python benchmarks/trophies.py
+python benchmarks/trophies.py
 """
 
 from __future__ import annotations

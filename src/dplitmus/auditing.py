@@ -15,15 +15,15 @@ import numpy as np
 from scipy.special import bdtrc
 
 from dplitmus import certificate, distributions, evidence, exam, prospects
+from dplitmus.adapters import resolve
+from dplitmus.adapters.program import Program
 from dplitmus.bounds import guess_delta_lower, guess_lower
 from dplitmus.chunks import PIECE, Desk
-from dplitmus.claim import Claim
 from dplitmus.dispatch import Dispatch
 from dplitmus.errors import bad_value, in_words, one_of, positive_number, probability, whole_number
 from dplitmus.executors import Inline
 from dplitmus.isolation import memory_limit as checked_memory
 from dplitmus.journal import Journal
-from dplitmus.neighbours import as_pairs
 from dplitmus.outputs import join
 from dplitmus.samples import ON_ERROR, Habits, Stock, checked_samples, checked_seed, habits, stream
 from dplitmus.search import Arm, Search, detectable_epsilon
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Executor
+
+    from dplitmus.claim import Claim
 
 _PHASE_STOCK = 23
 _LARGEST_STOCK = 2**21  # outputs of long calls that are kept in memory
@@ -72,9 +74,10 @@ _TIGHT_MANY = _TIGHT._replace(draws=0.45)  # to find the best of several pairs t
 def audit(
     mechanism: Any,
     *,
-    epsilon: float,
-    neighbours: Iterable[Any],
-    delta: float = 0.0,
+    epsilon: float | None = None,
+    neighbours: Iterable[Any] | None = None,
+    delta: float | None = None,
+    relation: str | None = None,
     samples: int = 1_000_000,
     alpha: float = 1e-6,
     seed: int | None = None,
@@ -93,7 +96,9 @@ def audit(
 ) -> Result:
     """Try to refute that `mechanism` is (epsilon, delta)-differentially private.
 
-    `neighbours` are pairs of inputs that the claim must hide from each other. `samples` bounds the number
+    `neighbours` are pairs of inputs that the claim must hide from each other, and `relation` says why they
+    are, in words that are printed; between datasets "add-remove" and "replace-one" are checked on every pair.
+    An object of a library (see `dplitmus.adapters`) tells what is left out. `samples` bounds the number
     of draws in all; with `stop="violated"` the run ends as soon as the claim is refuted, with
     `stop="never"` it spends everything for the tightest bound. The result is a function of everything
     but `executor`, `journal`, `progress` and `seconds` (a time limit, checked between chunks). `target` is
@@ -108,19 +113,31 @@ def audit(
     `isolate` makes each call in a fresh process, with `memory_limit` bytes; `call_timeout` limits each call.
     """
     started = time.monotonic()
-    claim = Claim(epsilon=epsilon, delta=delta)
+    asked = resolve(
+        mechanism,
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours,
+        relation=relation,
+        name=target.rpartition(":")[2] if target else None,
+    )
+    claim = asked.claim
     samples = checked_samples(samples)
     alpha = probability("alpha", alpha)
     one_of("stop", stop, ("violated", "never"))
     one_of("level", level, ("ideal",))
     seed = checked_seed(seed)
-    parcel = Parcel(mechanism, _handling(on_error, call_timeout, memory_limit, isolate=isolate), target)
+    handling = _handling(on_error, call_timeout, memory_limit, isolate=isolate)
+    target = target or importable_name(mechanism)
+    # A program travels with its time limit; other objects are made again where they are needed.
+    elsewhere = None if isinstance(asked.mechanism, Program) else target
+    parcel = Parcel(asked.mechanism, handling, elsewhere, asked.details)
     callee = parcel.callee
     if piece is not None:
         piece = whole_number("piece", piece, least=1, most=2**16, help="try piece=8")
     elif callee.one_at_a_time:
         piece = PIECE
-    arms = [Arm(number, pair) for number, pair in enumerate(as_pairs(neighbours))]
+    arms = [Arm(number, pair) for number, pair in enumerate(asked.pairs)]
     limit = positive_number("seconds", seconds) if seconds is not None else math.inf
     shares = _EARLY if stop == "violated" else _TIGHT if len(arms) == 1 else _TIGHT_MANY
     seen = habits(callee, arms[0].pair.x, seed)
@@ -163,7 +180,7 @@ def audit(
     refuted = search.refuted or answers.epsilon_lower > claim.epsilon
     return Result(
         mechanism=callee.name,
-        target=target or importable_name(mechanism),
+        target=target,
         verdict=Verdict.VIOLATED if refuted else Verdict.NOT_FOUND,
         claim=claim,
         epsilon_lower=max(search.epsilon_lower, answers.epsilon_lower),
@@ -179,11 +196,17 @@ def audit(
         exam=answers.exam,
         pairs=tuple(_summary(arm, search) for arm in arms),
         detectable=detectable_epsilon(arms, claim, search.explore or search.alpha),
-        notes=(*_notes(seen), *_exceptions(search.raised + answers.raised, on_error)),
+        notes=(
+            *_notes(seen),
+            *_exceptions(search.raised + answers.raised, on_error),
+            *([Note("DP341", asked.note)] if asked.note else []),
+        ),
         on_error=on_error,
         isolate=isolate,
         piece=piece,
         replayable=seen.replays,
+        relation=asked.relation,
+        claimed_by=asked.claimed_by,
         finished=finished,
         alphas=Alphas(*(share * alpha for share in shares[:3])),
         history=_history(search),

@@ -21,6 +21,7 @@ from dplitmus.errors import DplitmusError, InputError, in_words, one_line
 # Commands that live in modules of their own, loaded when they are asked for.
 _ELSEWHERE = {
     "audit": "dplitmus.cli_audit",
+    "audit-library": "dplitmus.cli_library",
     "replay": "dplitmus.cli_report",
     "report": "dplitmus.cli_report",
     "text": "dplitmus.cli_text",

@@ -38,15 +38,23 @@ _JOURNAL_AFTER = 5.0  # seconds: a shorter run is not worth a file
         "dplitmus audit my_noise.py:layer --epsilon 1 --pair '[0,0]' '[1,1]'",
         "dplitmus audit my_noise.py:layer --epsilon 1 --relation all --dimension 5",
         "dplitmus audit my_noise.py:layer --epsilon 1 --executor processes:4",
+        "dplitmus audit my_release.py:measurement",
+        "dplitmus audit 'program:node noise.js' --epsilon 1 --pair 0 1",
     ),
 )
 @click.argument("target")
-@click.option("--epsilon", type=float, help="The claimed epsilon; zoo mechanisms have a default.")
+@click.option(
+    "--epsilon", type=float, help="The claimed epsilon; a zoo mechanism or a library's has its own."
+)
 @click.option("--delta", type=float, help="The claimed delta. [default: 0]")
 @click.option(
     "--pair", "pairs", nargs=2, multiple=True, metavar="X X'", help="Two neighbours as JSON; may be repeated."
 )
-@click.option("--relation", help="Without --pair: patterns where 'one' or 'all' coordinates differ.")
+@click.option(
+    "--relation",
+    help="'one' or 'all': patterns where so many coordinates differ; 'add-remove' or 'replace-one' between "
+    "datasets.",
+)
 @click.option("--dimension", type=Count(), help="Numbers per pattern. [default: 1]")
 @click.option("--samples", type=Count(), default=1_000_000, show_default=True, help="Draws in all, at most.")
 @click.option("--seconds", type=float, help="Stop after so many seconds.")
@@ -103,29 +111,33 @@ def audit(
     mechanism has its own. After some seconds a journal is kept in .dplitmus until the run ends, so that a
     killed run can go on: --resume.
 
+    An object of OpenDP, diffprivlib, python-dp, Opacus or torch in the place of the function tells its claim
+    and its neighbours; so do diffprivlib:NAME and opendp:NAME (see 'dplitmus audit-library'). program:COMMAND
+    is a program that reads {"input": x, "count": n} and writes n lines of JSON.
+
     Exit status: 0 nothing found, 1 violated, 2 bad input, 3 the mechanism failed.
     """
     import dplitmus
     from dplitmus import executors, isolation, store
     from dplitmus import target as targets
-    from dplitmus.claim import Claim
-    from dplitmus.neighbours import patterns
+    from dplitmus.errors import one_of
+    from dplitmus.neighbours import DATASETS, RELATIONS, patterns
     from dplitmus.report import text
     from dplitmus.samples import checked_samples, checked_seed
     from dplitmus.verdict import Verdict
 
     checked_samples(samples)
     given = _pairs_from_json(pairs)
+    if relation is not None:
+        one_of("relation", relation, (*RELATIONS, *DATASETS))
     if target.startswith("zoo:"):
         size = _length(given[0][0]) if given else dimension
         setting = targets.zoo_setting(target, epsilon=epsilon, dimension=size)
     else:
-        if epsilon is None:
+        setting = targets.own_setting(target, epsilon=epsilon, delta=delta, timeout=call_timeout)
+        if epsilon is None and not setting.adaptable:
             raise click.UsageError("Missing option '--epsilon'.")
-        mechanism = targets.load(target, epsilon=epsilon, dimension=1)
-        setting = targets.Setting(mechanism, epsilon, 0.0, [(0.0, 1.0)], target)
-    claim = Claim(epsilon=setting.epsilon, delta=setting.delta if delta is None else delta)
-    neighbours = given or (patterns(relation, dimension or 1) if relation else setting.neighbours)
+    made = patterns(relation, dimension or 1) if relation in RELATIONS and not given else None
     file = store.prepare_file(json_file) if json_file else None
     page = store.prepare_file(html_file) if html_file else None
     limit = isolation.memory_limit(memory_limit) if memory_limit else None
@@ -139,16 +151,17 @@ def audit(
     ):
         result = dplitmus.audit(
             setting.mechanism,
-            epsilon=claim.epsilon,
-            delta=claim.delta,
-            neighbours=neighbours,
+            epsilon=setting.epsilon,
+            delta=setting.delta if delta is None else delta,
+            neighbours=given or made or setting.neighbours,
+            relation=relation if relation in DATASETS else None,
             samples=samples,
             seconds=seconds,
             executor=workers,
             piece=piece,
             on_error=on_error,
             isolate=isolate,
-            call_timeout=call_timeout,
+            call_timeout=None if target.startswith("program:") else call_timeout,  # it has its own
             memory_limit=limit,
             journal=journal,
             alpha=alpha,

@@ -73,7 +73,8 @@ class Group(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Find a command, here or in its own module."""
         if cmd_name in self.elsewhere:
-            found: click.Command = getattr(importlib.import_module(self.elsewhere[cmd_name]), cmd_name)
+            module = importlib.import_module(self.elsewhere[cmd_name])
+            found: click.Command = getattr(module, cmd_name.replace("-", "_"))
             return found
         return super().get_command(ctx, cmd_name)
 

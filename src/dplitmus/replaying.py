@@ -53,6 +53,7 @@ def replay(path: str | os.PathLike[str], *, number: int | None = None) -> Replay
         epsilon=claim["epsilon"],
         delta=claim["delta"],
         neighbours=[_pair(pair) for pair in finding["pairs"]],
+        relation=finding.get("relation"),
         samples=finding["budget"],
         alpha=finding["alpha"],
         seed=finding["seed"],

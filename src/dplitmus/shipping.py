@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dplitmus import isolation
+from dplitmus.adapters import mechanism_of
 from dplitmus.errors import InputError, MechanismError, in_words, one_line
 from dplitmus.mechanisms.base import as_callee
 from dplitmus.samples import probed, within
@@ -53,6 +54,7 @@ class Packed(NamedTuple):
 
     target: str | None
     data: bytes  # a pickle, if there is no target
+    details: bytes  # a pickle of what the adapter of the target needs, if it needs one
     handling: Handling
     sender: tuple[str, int]
 
@@ -64,6 +66,7 @@ class Parcel:
     mechanism: Any
     handling: Handling = field(default_factory=Handling)
     target: str | None = None
+    details: dict[str, Any] | None = None  # for the adapter, if the target is an object of a library
 
     @cached_property
     def callee(self) -> Callee:
@@ -81,7 +84,8 @@ class Parcel:
         """The bytes that travel; made once."""
         target = _absolute(self.target) if self.target else None
         data = b"" if target else _pickled(self.mechanism)
-        return Packed(target, data, self.handling, _here())
+        details = _pickled(self.details) if target and self.details is not None else b""
+        return Packed(target, data, details, self.handling, _here())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return unpacked, (self.packed,)
@@ -102,6 +106,8 @@ def unpacked(packed: Packed) -> Parcel:
     if packed.target:
         # A target that is no zoo mechanism does not depend on these.
         mechanism: Any = load(packed.target, epsilon=1.0, dimension=1)
+        if packed.details:
+            mechanism = mechanism_of(mechanism, pickle.loads(packed.details))  # noqa: S301  (as below)
     else:
         mechanism = pickle.loads(packed.data)  # noqa: S301  (from our own parent, never from a file)
     return Parcel(mechanism, packed.handling, packed.target)

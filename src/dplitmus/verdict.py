@@ -129,6 +129,8 @@ class Result:
     detectable: float  # the smallest true epsilon that this run would have caught
     notes: tuple[Note, ...]
     replayable: bool
+    relation: str | None = None  # which inputs are neighbours, in words
+    claimed_by: str | None = None  # where the claim comes from, if not from the user
     finished: bool = True
     alphas: Alphas | None = None
     history: tuple[Moment, ...] = ()

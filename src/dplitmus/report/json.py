@@ -69,6 +69,8 @@ def audit(result: Result, *, version: str) -> dict[str, Any]:
         "alpha": result.alpha,
         "mechanism": result.mechanism,
         "target": result.target,
+        "relation": result.relation,
+        "claimed_by": result.claimed_by,
         "samples": result.samples,
         "budget": result.budget,
         "level": result.level,

@@ -17,6 +17,7 @@ import numpy as np
 from dplitmus import bounds
 from dplitmus.counts import SideCounts, VoteCounts
 from dplitmus.errors import in_words, one_line
+from dplitmus.neighbours import in_relation_words
 from dplitmus.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def audit(result: Result, *, reproduce: str | None = None, width: int = WIDTH) -
         return narrowed(audit(result, reproduce=reproduce), width)
     violated = result.verdict is Verdict.VIOLATED
     code = "DP101" if violated else "DP102"
-    lines = [_headline(result, code), ""]
+    lines = [_headline(result, code), "", *_premises(result)]
     if not result.finished:
         lines += [*_wrap("Unfinished: the run was interrupted; what follows is what it had seen."), ""]
     lines += _counterexample(result) if violated else _not_found(result)
@@ -80,6 +81,13 @@ def audit(result: Result, *, reproduce: str | None = None, width: int = WIDTH) -
     lines += [line for note in result.notes for line in ("", *_note(note))]
     lines += ["", *([f"  Reproduce:  {reproduce}"] if reproduce else [])]
     return "\n".join([*lines, f"  Explain:    dplitmus explain {code}"])
+
+
+def _premises(result: Result) -> list[str]:
+    """What the verdict is about: whose claim, and which inputs are neighbours."""
+    lines = _wrap(f"Claim: by {result.claimed_by}.") if result.claimed_by else []
+    lines += _wrap(f"Neighbours: {in_relation_words(result.relation)}.") if result.relation else []
+    return [*lines, ""] if lines else []
 
 
 def narrowed(text: str, width: int) -> str:
