@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # The tested version, a CPU build where the package index has one; torch before the extra that accepts any.
 TORCH ?= 2.13.0
+# Processes of the test run: as many as there are cores. Tests of one file share a process, and what they prepared.
+JOBS ?= logical
 DRIVER := tests/browser/node_modules/playwright-core
 
 .PHONY: demo test test-slow check bench browser docs clean
@@ -25,7 +27,7 @@ demo: $(READY)
 	$(BIN)/dplitmus reproduce acl2022 --out demo
 
 test: $(READY) browser docs
-	$(BIN)/python -m pytest --cov --cov-report=term
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadscope --cov --cov-report=term
 
 # The documentation as pages, build/docs/index.html; a warning is an error.
 docs: $(READY)

@@ -87,11 +87,11 @@ def correct(runs: int) -> None:
     for run in range(runs):
         name = names[run % len(names)]
         setting = zoo_setting(f"zoo:{name}", epsilon=None, dimension=None)
-        pairs = as_pairs(setting.neighbours)
+        pairs = as_pairs(setting.neighbours or ())
         callee, pair, seed = as_callee(setting.mechanism), pairs[run // len(names) % len(pairs)], 1000 + run
         subject = Subject(
             callee=callee,
-            claim=Claim(epsilon=setting.epsilon, delta=setting.delta),
+            claim=Claim(epsilon=setting.epsilon or 1.0, delta=setting.delta or 0.0),
             pair=pair,
             seed=seed,
             habits=habits(callee, pair.x, seed),

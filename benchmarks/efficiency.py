@@ -58,6 +58,11 @@ def arg_max(x: Any, n: int, rng: np.random.Generator) -> Any:
     return np.argmax(x + rng.laplace(size=(n, len(x))), axis=1)
 
 
+def noisy_max(x: Any, n: int, rng: np.random.Generator) -> Any:
+    """Report noisy max with scale 2: the value."""
+    return np.max(x + rng.laplace(scale=2, size=(n, len(x))), axis=1)
+
+
 def svt_without_query_noise(x: Any, n: int, rng: np.random.Generator) -> Any:
     """Noise on the threshold only."""
     return (x >= 0.5 + rng.laplace(scale=2, size=(n, 1))).astype(np.int8)
@@ -98,7 +103,7 @@ def ends(n: int) -> tuple[Any, Any]:
     return np.zeros(n), np.ones(n)
 
 
-# Limits: quadrature or closed form; for noisy max and sparse vector from 2 million draws on each input.
+# Limits: quadrature or closed form; index of noisy max and sparse vector: from 2 million draws on each input.
 CASES = {
     "copy": Case(Noise("none", 0.0), ends(1), 44),
     "ADePT n=2": Case(Noise("laplace", 1.0), ends(2), 533),
@@ -109,6 +114,7 @@ CASES = {
     "scale -20% n=1": Case(Noise("laplace", 0.8), ends(1), 3644),
     "scale -5% n=1": Case(Noise("laplace", 0.95), ends(1), 75800),
     "noisy max, index": Case(arg_max, (np.ones(5), np.array([2.0, 0, 0, 0, 0])), 7754),
+    "noisy max, value": Case(noisy_max, ends(5), 2672),
     "SVT, no query noise": Case(
         svt_without_query_noise, (np.array([0.0, 0, 1, 1]), np.array([1.0, 1, 0, 0])), 199
     ),

@@ -223,7 +223,12 @@ def zoo_cases() -> Iterator[Case]:
         setting = zoo_setting(
             f"zoo:{name}", epsilon=2.0 if name in {"rnm-3", "svt-6"} else None, dimension=None
         )
-        pairs = tuple((pair[0], pair[1]) for pair in setting.neighbours)
+        pairs = tuple((pair[0], pair[1]) for pair in setting.neighbours or ())
         yield Case(
-            zoo.find(name).name, setting.mechanism, setting.epsilon, pairs, frozenset(causes), setting.delta
+            zoo.find(name).name,
+            setting.mechanism,
+            setting.epsilon or 1.0,
+            pairs,
+            frozenset(causes),
+            setting.delta or 0.0,
         )

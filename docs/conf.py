@@ -15,6 +15,7 @@ project = "dplitmus"
 version = release = __version__
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 html_theme = "furo"
+html_show_copyright = False
 html_title = f"dplitmus {__version__}"
 exclude_patterns = ["_build"]
 myst_heading_anchors = 3

@@ -5,31 +5,31 @@ Takes a mechanism, a claim and pairs of neighbouring inputs; gives a `Result`.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 from scipy.special import bdtrc
 
 from dplitmus import certificate, diagnosis, distributions, evidence, exam, prospects
+from dplitmus.adapters import resolve
+from dplitmus.adapters.program import Program
 from dplitmus.bounds import guess_delta_lower, guess_lower
-from dplitmus.claim import Claim
+from dplitmus.chunks import PIECE, Desk
 from dplitmus.diagnosis.subject import Subject, examined
-from dplitmus.errors import one_of, positive_number, probability
-from dplitmus.mechanisms.base import as_callee
-from dplitmus.neighbours import LEVELS, as_pairs
+from dplitmus.dispatch import Dispatch
+from dplitmus.errors import bad_value, in_words, one_of, positive_number, probability, whole_number
+from dplitmus.executors import Inline
+from dplitmus.isolation import memory_limit as checked_memory
+from dplitmus.journal import Journal
+from dplitmus.neighbours import LEVELS
 from dplitmus.outputs import join
-from dplitmus.samples import (
-    Habits,
-    Stock,
-    checked_samples,
-    checked_seed,
-    habits,
-    stream,
-    within,
-)
-from dplitmus.search import Arm, Inline, Search, detectable_epsilon
+from dplitmus.samples import ON_ERROR, Habits, Stock, checked_samples, checked_seed, habits, stream
+from dplitmus.search import Arm, Search, detectable_epsilon
+from dplitmus.shipping import Handling, Parcel, check_workers
 from dplitmus.target import importable_name
 from dplitmus.verdict import (
     Alphas,
@@ -44,8 +44,11 @@ from dplitmus.verdict import (
 )
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Executor
+
+    from dplitmus.claim import Claim
 
 _PHASE_STOCK = 23
 _LARGEST_STOCK = 2**21  # outputs of long calls that are kept in memory
@@ -76,9 +79,10 @@ _FOR_DELTA = 0.01  # at the level "bits" and delta = 0: leaks of bits often have
 def audit(
     mechanism: Any,
     *,
-    epsilon: float,
-    neighbours: Iterable[Any],
-    delta: float = 0.0,
+    epsilon: float | None = None,
+    neighbours: Iterable[Any] | None = None,
+    delta: float | None = None,
+    relation: str | None = None,
     samples: int = 1_000_000,
     alpha: float = 1e-6,
     seed: int | None = None,
@@ -87,40 +91,71 @@ def audit(
     stop: str = "violated",
     seconds: float | None = None,
     call_timeout: float | None = None,
+    on_error: str = "fail",
+    isolate: bool = False,
+    memory_limit: int | None = None,
+    piece: int | None = None,
+    journal: str | os.PathLike[str] | Journal | None = None,
     progress: Callable[[int], None] | None = None,
     target: str | None = None,
 ) -> Result:
     """Try to refute that `mechanism` is (epsilon, delta)-differentially private.
 
-    `neighbours` are pairs of inputs that the claim must hide from each other. `samples` bounds the number
+    `neighbours` are pairs of inputs that the claim must hide from each other, and `relation` says why they
+    are, in words that are printed; between datasets "add-remove" and "replace-one" are checked on every pair.
+    An object of a library (see `dplitmus.adapters`) tells what is left out. `samples` bounds the number
     of draws in all; with `stop="violated"` the run ends as soon as the claim is refuted, with
     `stop="never"` it spends everything for the tightest bound. The result is a function of everything
-    but `executor`, `progress` and `seconds` (a time limit, checked between chunks). `target` is how `replay`
-    finds the mechanism again, if its module and name do not tell. `call_timeout` limits each call.
+    but `executor`, `journal`, `progress` and `seconds` (a time limit, checked between chunks). `target` is
+    how `replay` and workers in other processes find the mechanism, if its module and name do not tell.
+
+    `executor` is any `concurrent.futures.Executor`. `piece` is how many draws of a slow mechanism are made at
+    a time, at least, so that many workers can share a chunk; mechanisms lifted by `each` have 8. `journal` is
+    a file that every judged chunk is written to; if it exists the run goes on from there.
+
+    `on_error`: an exception of the mechanism ends the run ("fail"), is an output like others ("symbol": one
+    call for each draw) or leads to another call ("retry": what is audited is the mechanism that retries).
+    `isolate` makes each call in a fresh process, with `memory_limit` bytes; `call_timeout` limits each call.
     """
     started = time.monotonic()
-    claim = Claim(epsilon=epsilon, delta=delta)
+    asked = resolve(
+        mechanism,
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours,
+        relation=relation,
+        name=target.rpartition(":")[2] if target else None,
+    )
+    claim = asked.claim
     samples = checked_samples(samples)
     alpha = probability("alpha", alpha)
     one_of("stop", stop, ("violated", "never"))
     one_of("level", level, LEVELS)
     seed = checked_seed(seed)
-    callee = as_callee(mechanism)
-    if call_timeout is not None:
-        callee = within(callee, positive_number("call_timeout", call_timeout))
-    arms = [Arm(number, pair) for number, pair in enumerate(as_pairs(neighbours))]
+    handling = _handling(on_error, call_timeout, memory_limit, isolate=isolate)
+    target = target or importable_name(mechanism)
+    # A program travels with its time limit; other objects are made again where they are needed.
+    elsewhere = None if isinstance(asked.mechanism, Program) else target
+    parcel = Parcel(asked.mechanism, handling, elsewhere, asked.details)
+    callee = parcel.callee
+    if piece is not None:
+        piece = whole_number("piece", piece, least=1, most=2**16, help="try piece=8")
+    elif callee.one_at_a_time:
+        piece = PIECE
+    arms = [Arm(number, pair) for number, pair in enumerate(asked.pairs)]
     limit = positive_number("seconds", seconds) if seconds is not None else math.inf
-    shares = _EARLY if stop == "violated" else _TIGHT if len(arms) == 1 else _TIGHT_MANY
-    if level == "bits" and not claim.delta:
-        shares = shares._replace(search=shares.search - _FOR_DELTA, delta=_FOR_DELTA)
+    shares = _shares(stop, len(arms), scanned=level == "bits" and not claim.delta)
     seen = habits(callee, arms[0].pair.x, seed)
     budget = samples
     if seen.repeats:
         budget = min(samples, _LARGEST_STOCK // (2 * len(arms)))
         for arm in arms:
             arm.stock = Stock.draw(callee, arm.pair, budget, stream(seed, _PHASE_STOCK, arm.number))
+    executor = executor or Inline()
+    if not isinstance(executor, Inline) and not seen.repeats:
+        check_workers(parcel, executor, arms[0].pair.x, seed, seen)
     search = Search(
-        callee=callee,
+        parcel=parcel,
         claim=claim,
         arms=arms,
         budget=max(1, int(shares.draws * budget)),
@@ -130,22 +165,29 @@ def audit(
         progress=progress,
         level=level,
         explore=shares.panel * alpha if stop == "never" else None,
+        piece=piece,
     )
-    executor = executor or Inline()
+    ledger = journal if isinstance(journal, Journal) or journal is None else Journal(journal)
+    if ledger is not None:
+        ledger.begin(_spec(search, seen, samples=samples, alpha=alpha, stop=stop, level=level))
+    desk = Desk(Dispatch(executor, replays=seen.replays), ledger)
     answers = _Answers()
     finished = True
     try:
-        search.run(executor, stop_when_refuted=stop == "violated")
+        search.run(desk, stop_when_refuted=stop == "violated")
         if stop == "never" or search.refuted:
             left = _affordable(search, budget, started, limit)
-            answers = _examine(search, shares, alpha, left, executor, everything=stop == "never")
+            answers = _examine(search, shares, alpha, left, desk, everything=stop == "never")
     except KeyboardInterrupt:
         finished = False  # what was merged stands
+    finally:
+        if ledger is not None:
+            ledger.close()
     left = budget - search.dispatched if finished and time.monotonic() - started < limit else 0
     refuted = search.refuted or answers.epsilon_lower > claim.epsilon
     return Result(
         mechanism=callee.name,
-        target=target or importable_name(mechanism),
+        target=target,
         verdict=Verdict.VIOLATED if refuted else Verdict.NOT_FOUND,
         claim=claim,
         epsilon_lower=max(search.epsilon_lower, answers.epsilon_lower),
@@ -161,14 +203,70 @@ def audit(
         exam=answers.exam,
         pairs=tuple(_summary(arm, search) for arm in arms),
         detectable=detectable_epsilon(arms, claim, search.explore or search.alpha),
-        notes=tuple(_notes(search, answers, seen, left, refuted=refuted)),
+        notes=(
+            *_notes(search, answers, seen, left, refuted=refuted),
+            *_exceptions(search.raised + answers.raised, on_error),
+            *([Note("DP341", asked.note)] if asked.note else []),
+        ),
+        on_error=on_error,
+        isolate=isolate,
+        piece=piece,
         replayable=seen.replays,
+        relation=asked.relation,
+        claimed_by=asked.claimed_by,
         finished=finished,
         alphas=Alphas(*(share * alpha for share in shares[:4])),
         history=_history(search),
         distributions=_distributions(search, answers, refuted=refuted),
         seconds=time.monotonic() - started,
     )
+
+
+def _handling(
+    on_error: str, call_timeout: float | None, memory_limit: int | None, *, isolate: bool
+) -> Handling:
+    one_of("on_error", on_error, ON_ERROR)
+    if memory_limit is not None:
+        if not isolate:
+            raise bad_value("memory_limit", memory_limit, "come with isolate=True", help="add --isolate")
+        memory_limit = checked_memory(memory_limit)
+    if call_timeout is not None:
+        call_timeout = positive_number("call_timeout", call_timeout)
+    return Handling(on_error, call_timeout, isolate, memory_limit)
+
+
+def _spec(
+    search: Search, seen: Habits, *, samples: int, alpha: float, stop: str, level: str
+) -> dict[str, Any]:
+    """All that a result is a function of: a journal of another spec is none of this run."""
+    pairs = repr([(arm.pair.name, _plain(arm.pair.x), _plain(arm.pair.x_prime)) for arm in search.arms])
+    return {
+        "mechanism": search.parcel.callee.name,
+        "draws": seen.digest if seen.replays else None,  # the first outputs: is it still the same code?
+        "epsilon": search.claim.epsilon,
+        "delta": search.claim.delta,
+        "pairs": hashlib.blake2b(pairs.encode(errors="backslashreplace"), digest_size=8).hexdigest(),
+        "samples": samples,
+        "alpha": alpha,
+        "seed": search.seed,
+        "stop": stop,
+        "level": level,
+        "on_error": search.parcel.handling.on_error,
+        "isolate": search.parcel.handling.isolate,
+        "piece": search.piece,
+        "numpy": np.__version__,
+    }
+
+
+def _plain(value: Any) -> str:
+    """An input, to the last number and bit."""
+    words = in_words(repr, value.tolist() if isinstance(value, np.ndarray | np.generic) else value)
+    return f"{type(value).__name__} {words}"
+
+
+def _shares(stop: str, pairs: int, *, scanned: bool) -> Shares:
+    shares = _EARLY if stop == "violated" else _TIGHT if pairs == 1 else _TIGHT_MANY
+    return shares._replace(search=shares.search - _FOR_DELTA, delta=_FOR_DELTA) if scanned else shares
 
 
 def _affordable(search: Search, budget: int, started: float, limit: float) -> int:
@@ -193,10 +291,11 @@ class _Answers:
     epsilon_lower: float = 0.0
     delta_lower: float = 0.0
     draws: int = 0
+    raised: int = 0
 
 
 def _examine(
-    search: Search, shares: Shares, alpha: float, left: int, executor: Executor, *, everything: bool
+    search: Search, shares: Shares, alpha: float, left: int, desk: Desk, *, everything: bool
 ) -> _Answers:
     """Choose the pair, the panel's level and the readable rule; count both on fresh draws."""
     candidates = search.running if everything else [max(search.arms, key=lambda arm: arm.log_wealth)]
@@ -207,7 +306,7 @@ def _examine(
     if draws < 1 or any(arm.panel is None for arm in candidates):
         return _Answers()
     horizon = search.horizon(draws)
-    room = exam.Room(search, executor)
+    room = exam.Room(search, desk)
     hopes = [prospects.best(room.rehearse(arm, each), horizon) for arm in candidates]
     arm, hope = max(zip(candidates, hopes, strict=True), key=lambda both: both[1].promise)
     claim = search.claim
@@ -238,6 +337,7 @@ def _examine(
         epsilon_lower=max(by_panel, by_rule),
         delta_lower=max(deltas, default=0.0),
         draws=left,
+        raised=marks.raised,
     )
 
 
@@ -288,16 +388,33 @@ def _notes(search: Search, answers: _Answers, seen: Habits, left: int, *, refute
     arm = answers.arm or max(search.arms, key=lambda arm: arm.log_wealth)
     sample = join(list(arm.sample)) if arm.sample else None
     drawn = sum(arm.tally.draws for arm in search.arms) + answers.draws
-    fresh = max(0, min(drawn // 2 if search.callee.one_at_a_time else _DIAGNOSED, _DIAGNOSED, left // 4))
+    callee = search.parcel.callee
+    wished = min(_DIAGNOSED, drawn // 2) if search.slow else _DIAGNOSED
+    fresh = max(0, min(wished, left // 4))
     return diagnosis.notes(
         Subject(
-            callee=search.callee,
+            callee=callee,
             claim=search.claim,
             pair=arm.pair,
             seed=search.seed,
             habits=seen,
             violated=refuted,
-            sides=examined(search.callee, arm.pair, search.seed, sample=sample, stock=arm.stock, fresh=fresh),
+            sides=examined(callee, arm.pair, search.seed, sample=sample, stock=arm.stock, fresh=fresh),
             spare=left - 2 * fresh,
         )
     )
+
+
+def _exceptions(raised: int, on_error: str) -> Iterator[Note]:
+    if raised and on_error == "symbol":
+        yield Note(
+            "DP331",
+            f"{raised:,} draws raised an exception. Each counted as an output, named by its type: who sees "
+            "that the mechanism fails learns from it.",
+        )
+    elif raised:
+        yield Note(
+            "DP331",
+            f"{raised:,} calls raised an exception and were made again: what was audited is the mechanism "
+            "with this retry around it. What the exceptions tell is not counted; --on-error symbol does.",
+        )

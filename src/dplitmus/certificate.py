@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 _CUTS = 128  # thresholds tried per number
 _MOST_COLUMNS = 32
-_SIMPLER = 0.6  # a simpler rule is preferred if it keeps this share of the best one's evidence
+_SIMPLER = 0.6  # a simpler rule is preferred if it keeps this share of the best one's evidence beyond chance
+_CHANCE = 4.0  # nats that the luckiest of all thresholds has where there is nothing to find
 _AS_GOOD = 0.9
 
 
@@ -69,7 +70,8 @@ def find(sample: Batch, epsilon: float, *, level: str = "ideal") -> Rule | None:
         return None
     best = max(rule.score for rule in rules)
     order = ("value", "nan", "key", "column", "region", "sum", "grain", "lattice")
-    good = [rule for rule in rules if rule.score >= _SIMPLER * best]
+    enough = best - (1 - _SIMPLER) * max(0.0, best - _CHANCE)
+    good = [rule for rule in rules if rule.score >= enough]
     return min(good, key=lambda rule: (order.index(rule.kind), -rule.score))
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from dplitmus.cli import FOUND, Count, _columns, _examples, _say
+from dplitmus.console import FOUND, Count, examples, say
 
 
 @click.command(
     short_help="Run a saved finding again.",
-    epilog=_examples(
+    epilog=examples(
         "dplitmus replay .dplitmus/dptext-nan0-5f1c09aa.json",
         "dplitmus replay report.html",
         "dplitmus replay suite.html --number 3",
@@ -33,14 +33,14 @@ def replay(file: str, number: int | None) -> int:
         "changed": "The finding has CHANGED: the mechanism or a version is another one.",
         "not replayable": "Not replayable bit for bit (no rng); this is a fresh run.",
     }
-    _say(words[replayed.status] + "\n")
-    _say(text.audit(replayed.result, width=_columns()))
+    say(words[replayed.status] + "\n")
+    say(text.audit(replayed.result))
     return FOUND if replayed.result.verdict is Verdict.VIOLATED else 0
 
 
 @click.command(
     short_help="Findings as one page; the schema of their JSON.",
-    epilog=_examples(
+    epilog=examples(
         "dplitmus report found.json --html found.html",
         "dplitmus report .dplitmus/*.json --html index.html",
         "dplitmus report --schema > finding.schema.json",
@@ -60,14 +60,14 @@ def report(files: tuple[str, ...], html_file: str | None, schema: bool) -> int:
     from dplitmus.report.text import summary
 
     if schema:
-        _say(findings.schema_text().rstrip())
+        say(findings.schema_text().rstrip(), data=True)
         return 0
     if not files:
         raise click.UsageError("Missing argument 'FILES...'.")
     page = store.prepare_file(html_file) if html_file else None
     found = [finding for file in files for finding in findings.read(file)]
-    _say(summary(found, width=_columns()))
+    say(summary(found))
     if page:
         store.write(page, index.page(found))
-        _say(f"\nwritten: {page}")
+        say(f"\nwritten: {page}")
     return 0

@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
-from dplitmus.cli import FOUND, Count, _columns, _examples, _pairs_from_json, _say
+from dplitmus.cli_audit import pairs_from_json
+from dplitmus.console import FOUND, Count, examples, say
 
 
 @click.command(
     short_help="Search for neighbours that move a query too far.",
-    epilog=_examples(
+    epilog=examples(
         "dplitmus sensitivity my_noise.py:clip --claimed 2 --dimension 16 --low -1",
         "dplitmus sensitivity my_stats.py:mean --claimed 0.2 --rows 5 --relation add-remove",
         "dplitmus sensitivity zoo:adept-l2 --claimed 2 --dimension 4 --low -1",
@@ -76,7 +77,7 @@ def sensitivity(
         query = targets.named(target)
     where: Any
     if pairs:
-        where = _pairs_from_json(pairs)
+        where = pairs_from_json(pairs)
     elif rows is not None:
         where = neighbours.datasets(
             rows, columns=columns or 1, low=low, high=high, relation=relation or "replace-one"
@@ -97,5 +98,5 @@ def sensitivity(
     ]
     again += ["--low", f"{low:g}", "--high", f"{high:g}"] if not pairs else []
     again += ["--evaluations", str(evaluations), "--seed", str(seed)]
-    _say(text.sensitivity(found, reproduce=shlex.join(again), width=_columns()))
+    say(text.sensitivity(found, reproduce=shlex.join(again)))
     return FOUND if found.violated else 0

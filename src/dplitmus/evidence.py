@@ -45,6 +45,7 @@ LEVELS = np.concatenate(
     [[0.0], _FINEST * _RATIO ** np.arange(int(math.log(_MOST / _FINEST) / math.log(_RATIO)) + 1)]
 )
 _MARGINS = ((0.0, 0.8), (0.5, 0.2))  # (margin, mass): bets that wait for a clear forecast
+_DELTA_MARGINS = ((0.0, 0.5), (0.5, 0.5))  # for delta > 0: what breaks such claims is rare and clear
 _CAPS = ((1.0, 0.60), (0.3, 0.25), (0.1, 0.15))  # (kappa e^epsilon, mass), for delta > 0
 _FIRST_MASS = 0.8  # of the wealth is bet from the first draw on; half of the rest at each later start
 _FIRST_RESTART, _RESTART_FACTOR = 64, 8
@@ -65,6 +66,17 @@ def tallied(logits: NDArray[np.float64], labels: NDArray[np.bool_]) -> NDArray[n
     levels, right = level_of(logits), (logits > 0) == labels
     counts = [np.bincount(levels[side], minlength=LEVELS.size) for side in (right, ~right)]
     return np.stack(counts).astype(np.int64)
+
+
+def is_tally(counts: object, draws: int) -> bool:
+    """Whether these may be the counts of so many forecasts."""
+    return (
+        isinstance(counts, np.ndarray)
+        and counts.shape == (2, LEVELS.size)
+        and counts.dtype == np.int64
+        and bool((counts >= 0).all())
+        and int(counts.sum()) == draws
+    )
 
 
 @dataclass
@@ -116,11 +128,12 @@ def streams(
     e, d = epsilon[:, np.newaxis], delta[:, np.newaxis]
     edge = expit(levels) * np.exp(-e) - expit(-levels)
     found = []
-    for cap, cap_mass in _CAPS if np.any(delta > 0) else ((1.0, 1.0),):
+    leaks = bool(np.any(delta > 0))
+    for cap, cap_mass in _CAPS if leaks else ((1.0, 1.0),):
         kappa = cap * np.exp(-e)
         nu = 1.0 - kappa * d
         full = np.minimum(kappa, nu * np.maximum(edge, 0.0))
-        for margin, margin_mass in _MARGINS:
+        for margin, margin_mass in _DELTA_MARGINS if leaks else _MARGINS:
             stake = np.where(levels > e + margin, full, 0.0)
             pays = np.log(nu + stake), np.log(nu - np.exp(e) * stake)
             found.append(Stream(cap_mass * margin_mass, *pays))

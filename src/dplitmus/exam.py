@@ -9,29 +9,31 @@ binomial bounds on these counts are exact.
 from __future__ import annotations
 
 import copy
-from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from dplitmus import evidence
+from dplitmus.journal import whole
 from dplitmus.samples import Plan
-from dplitmus.search import largest_chunk
+from dplitmus.search import largest_chunk, tally_as_data, tally_from_data
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from concurrent.futures import Executor, Future
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from dplitmus.certificate import Rule
+    from dplitmus.chunks import Chunk, Desk, Examiner
     from dplitmus.forecast.panel import Panel
-    from dplitmus.search import Arm, Search, Task
+    from dplitmus.outputs import Batch
+    from dplitmus.search import Arm, Search
 
 Answer = TypeVar("Answer")
 _PHASE_REHEARSAL, _PHASE_EXAM = 24, 22
 _IN_FLIGHT = 16
+_PIECES, _CHUNKS = 16, 1024  # of a slow mechanism: pieces of a chunk, at least; chunks, at most
 
 
 class Marks(NamedTuple):
@@ -41,6 +43,7 @@ class Marks(NamedTuple):
     correct: int = 0
     rule_guesses: int = 0
     rule_correct: int = 0
+    raised: int = 0  # exceptions on the way
 
     def plus(self, other: Marks) -> Marks:
         """Both together."""
@@ -62,10 +65,24 @@ class Frozen:
         panel.past = []  # only needed to learn
         return cls(panel)
 
-    def count(self, task: Task) -> NDArray[np.int64]:
-        """Draw one chunk and count right and wrong guesses per level."""
-        batch = task.draw()
+    def examine(self, batch: Batch) -> NDArray[np.int64]:
+        """Count right and wrong guesses per level."""
         return evidence.tallied(self.panel.forecast(batch), batch.labels)
+
+    def plausible(self, answer: Any, size: int) -> bool:
+        """Whether these may be the counts of so many draws."""
+        return evidence.is_tally(answer, size)
+
+    def as_data(self, answer: NDArray[np.int64]) -> list[list[int]]:
+        """For the journal."""
+        return tally_as_data(answer)
+
+    def from_data(self, data: Any, chunk: Chunk) -> NDArray[np.int64]:
+        """From a journal; ValueError if these are no counts of this chunk."""
+        counts = tally_from_data(data)
+        if not self.plausible(counts, chunk.size):
+            raise ValueError("counts of this chunk")
+        return counts
 
 
 @dataclass(frozen=True)
@@ -76,9 +93,8 @@ class Questions:
     level: int
     rule: Rule | None
 
-    def mark(self, task: Task) -> Marks:
-        """Draw one chunk and count."""
-        batch = task.draw()
+    def examine(self, batch: Batch) -> Marks:
+        """Count right guesses of both."""
         logits = self.frozen.panel.forecast(batch)
         guess = evidence.level_of(logits) >= self.level
         right = (logits > 0) == batch.labels
@@ -89,48 +105,67 @@ class Questions:
             int((guess & right).sum()),
             int(happens.sum()),
             int((batch.labels[happens] == label).sum()),
+            batch.raised,
         )
+
+    def plausible(self, answer: Any, size: int) -> bool:
+        """Whether these may be the marks of so many draws."""
+        return (
+            isinstance(answer, Marks)
+            and all(isinstance(count, int) for count in answer)
+            and 0 <= answer.correct <= answer.guesses <= size
+            and 0 <= answer.rule_correct <= answer.rule_guesses <= size
+        )
+
+    def as_data(self, answer: Marks) -> list[int]:
+        """For the journal."""
+        return list(answer)
+
+    def from_data(self, data: Any, chunk: Chunk) -> Marks:
+        """From a journal; ValueError if these are no marks of this chunk."""
+        if not isinstance(data, list) or len(data) != len(Marks._fields):
+            raise ValueError("marks")
+        marks = Marks(*(whole(count, 2**62) for count in data))
+        if not self.plausible(marks, chunk.size):
+            raise ValueError("marks of this chunk")
+        return marks
 
 
 @dataclass(frozen=True)
 class Room:
-    """Where an exam takes place: fresh draws of a search, through an executor, in order."""
+    """Where an exam takes place: fresh draws of a search, in order, on any number of workers.
+
+    The rules and the number of draws are fixed, so that any number of chunks may be in flight.
+    """
 
     search: Search
-    executor: Executor
+    desk: Desk
 
     def rehearse(self, arm: Arm, draws: int) -> NDArray[np.int64]:
         """Right and wrong guesses per level of the frozen panel, on draws that nothing else sees."""
         counts = np.zeros((2, evidence.LEVELS.size), dtype=np.int64)
-        for part in self._answers(arm, Frozen.of(arm).count, _PHASE_REHEARSAL, draws):
+        for part in self._answers(arm, Frozen.of(arm), _PHASE_REHEARSAL, draws):
             counts += part
         return counts
 
     def sit(self, arm: Arm, level: int, rule: Rule | None, draws: int) -> Marks:
         """Count both rules on fresh draws; the result does not depend on the executor."""
         marks = Marks()
-        for part in self._answers(arm, Questions(Frozen.of(arm), level, rule).mark, _PHASE_EXAM, draws):
+        for part in self._answers(arm, Questions(Frozen.of(arm), level, rule), _PHASE_EXAM, draws):
             marks = marks.plus(part)
         return marks
 
-    def _answers(self, arm: Arm, ask: Callable[[Task], Answer], phase: int, draws: int) -> Iterator[Answer]:
+    def _answers(self, arm: Arm, examiner: Examiner[Answer], phase: int, draws: int) -> Iterator[Answer]:
         rows = largest_chunk(arm.sample[-1].values.shape[1])
-        waiting: deque[tuple[int, Future[Answer]]] = deque()
-        try:
-            for chunk, size in enumerate(Plan(draws, rows)):
-                task = self.search.fresh(arm, size, (phase, arm.number, chunk))
-                waiting.append((size, self.executor.submit(ask, task)))
-                if len(waiting) >= _IN_FLIGHT:
-                    yield self._next(waiting)
-            while waiting:
-                yield self._next(waiting)
-        finally:
-            for _, future in waiting:
-                future.cancel()
-
-    def _next(self, waiting: deque[tuple[int, Future[Answer]]]) -> Answer:
-        size, future = waiting.popleft()
-        answer = future.result()
-        if self.search.progress:
-            self.search.progress(size)
-        return answer
+        if self.search.piece is not None:  # slow draws: enough chunks for many workers
+            rows = min(rows, max(_PIECES * self.search.piece, -(-draws // _CHUNKS)))
+        chunks = (
+            self.search.fresh(arm, size, (phase, arm.number, number))
+            for number, size in enumerate(Plan(draws, rows))
+        )
+        in_flight = max(_IN_FLIGHT, 2 * self.desk.capacity)
+        asked = ((chunk, examiner) for chunk in chunks)
+        for chunk, answer in self.desk.answers(asked, in_flight):
+            if self.search.progress:
+                self.search.progress(chunk.size)
+            yield answer

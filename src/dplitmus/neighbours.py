@@ -6,11 +6,12 @@ print. In local privacy any two inputs are neighbours.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dplitmus.errors import bad_value, in_words, number, one_line, one_of, whole_number
+from dplitmus.errors import InputError, bad_value, in_words, number, one_line, one_of, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 
 RELATIONS = ("one", "all", "any")
 LEVELS = ("ideal", "bits")
+# Relations between datasets, which can be checked on a pair, in words.
+DATASETS = {
+    "add-remove": "one record is added or removed",
+    "replace-one": "one record is replaced by another",
+}
 _PAIRS_HELP = "try neighbours=[(0.0, 1.0)]"
 
 
@@ -107,10 +113,21 @@ def _distinct(pairs: Iterable[Pair]) -> list[Pair]:
     return list(kept.values())
 
 
-def as_pairs(neighbours: Iterable[Any]) -> list[Pair]:
-    """Accept pairs in any of the usual forms, and refuse what cannot be a pair of neighbours."""
+def in_relation_words(relation: str) -> str:
+    """A relation as it is printed."""
+    return f"{DATASETS[relation]} ({relation})" if relation in DATASETS else relation
+
+
+def as_pairs(neighbours: Iterable[Any], relation: str | None = None) -> list[Pair]:
+    """Accept pairs in any of the usual forms, and refuse what cannot be a pair of neighbours.
+
+    If the relation is one of `DATASETS`, each pair must be in it: a claim says nothing of other pairs.
+
+    >>> [pair.name for pair in as_pairs([([1, 2], [1, 2, 3])], "add-remove")]
+    ['[1, 2] against [1, 2, 3]']
+    """
     try:
-        found = [_as_pair(entry) for entry in neighbours]
+        found = [_as_pair(entry, relation) for entry in neighbours]
     except TypeError:
         raise bad_value("neighbours", neighbours, "be a list of pairs", help=_PAIRS_HELP) from None
     if not found:
@@ -118,7 +135,7 @@ def as_pairs(neighbours: Iterable[Any]) -> list[Pair]:
     return found
 
 
-def _as_pair(entry: Any) -> Pair:
+def _as_pair(entry: Any, relation: str | None) -> Pair:
     if isinstance(entry, Pair):
         pair = entry
     else:
@@ -127,12 +144,42 @@ def _as_pair(entry: Any) -> Pair:
         except (TypeError, ValueError):
             raise bad_value("pair", entry, "have two members", help=_PAIRS_HELP) from None
         pair = Pair(_as_input(x), _as_input(x_prime), f"{_words(x)} against {_words(x_prime)}")
-    if np.shape(pair.x) != np.shape(pair.x_prime) and _numeric(pair.x) and _numeric(pair.x_prime):
+    if relation in DATASETS:
+        _check_datasets(pair, relation)
+    elif np.shape(pair.x) != np.shape(pair.x_prime) and _numeric(pair.x) and _numeric(pair.x_prime):
         shapes = f"{np.shape(pair.x)} and {np.shape(pair.x_prime)}"
         raise bad_value("pair", entry, f"have members of one shape, not {shapes}", help=_PAIRS_HELP)
     if same(pair.x, pair.x_prime):
         raise bad_value("pair", entry, "have two different members", help=_PAIRS_HELP)
     return pair
+
+
+def _check_datasets(pair: Pair, relation: str) -> None:
+    here, there = _records(pair.x), _records(pair.x_prime)
+    if here is None or there is None:
+        raise bad_value(
+            "pair", (pair.x, pair.x_prime), "have datasets as members", help="a dataset is a list of records"
+        )
+    gone, new = (here - there).total(), (there - here).total()
+    if (gone, new) not in {"add-remove": ((0, 1), (1, 0)), "replace-one": ((1, 1),)}[relation]:
+        other = "replace-one" if relation == "add-remove" else "add-remove"
+        raise InputError(
+            f"the pair {pair.name} is not in the relation {relation!r}: {gone} records are gone, {new} new",
+            code="DP244",
+            help=f"give pairs where {DATASETS[relation]}, or say relation={other!r} if that is claimed",
+        )
+
+
+def _records(dataset: Any) -> Counter[Any] | None:
+    """The records of a dataset and how often each occurs; (X, y) and {"X": ..., "y": ...} have rows."""
+    try:
+        columns = tuple(dataset.values()) if isinstance(dataset, dict) else dataset
+        if not isinstance(columns, tuple) or not all(map(np.ndim, columns)):
+            columns = (columns,)
+        rows = [np.asarray(column).tolist() for column in columns]
+        return Counter(repr(row) for row in zip(*rows, strict=True))
+    except (TypeError, ValueError):
+        return None
 
 
 def _as_input(value: Any) -> Any:
@@ -151,6 +198,8 @@ def _numeric(value: Any) -> bool:
 
 def same(one: Any, other: Any) -> bool:
     """Whether two inputs are equal, arrays and nested lists included."""
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(same, one, other))
     try:
         return bool(np.array_equal(np.asarray(one), np.asarray(other)))
     except (TypeError, ValueError):

@@ -7,6 +7,7 @@ gives numbers, numbers oriented by the pair, a key per distinct output, and the 
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -53,10 +54,17 @@ class Geometry:
         trivial = bool(differ.size == columns and np.all(signs == signs[0]))
         return cls(low, high, differ, trivial)
 
+    @property
+    def reach(self) -> NDArray[np.float64]:
+        """Half the distance of the inputs: they lie at -reach and reach of the oriented coordinates."""
+        return np.abs(self.high - self.low) / 2
+
     def oriented(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Coordinates that differ, centred between the inputs, growing from x towards x'."""
-        middle = (self.low + self.high) / 2
-        return (values[:, self.differ] - middle) * np.sign(self.high - self.low)
+        numbers = values if self.differ.size == values.shape[1] else values[:, self.differ]
+        oriented = numbers - (self.low + self.high) / 2
+        oriented *= np.sign(self.high - self.low)
+        return oriented
 
     def regions(self, values: NDArray[np.float64]) -> NDArray[np.uint64]:
         """A set of six flags per output: some coordinate is below, equal to, above that of x, and of x'.
@@ -84,6 +92,7 @@ class Batch:
     labels: NDArray[np.bool_]
     geometry: Geometry | None
     names: Mapping[int, str] = field(default_factory=dict)  # of keys that are no numbers
+    raised: int = 0  # exceptions on the way
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -100,7 +109,7 @@ class Batch:
         values = np.full((len(self), columns), np.nan)
         kept = min(columns, self.values.shape[1])
         values[:, :kept] = self.values[:, :kept]
-        return Batch(values, self.keys, self.labels, other.geometry, self.names)
+        return Batch(values, self.keys, self.labels, other.geometry, self.names, self.raised)
 
     def distinct(self) -> tuple[Batch, NDArray[np.intp] | None]:
         """One row of each kind and where each output is among them, if the kinds are few; else no places.
@@ -119,12 +128,15 @@ class Batch:
 
 def join(batches: Sequence[Batch]) -> Batch:
     """One batch of several, in their order."""
+    if len(batches) == 1:
+        return batches[0]
     return Batch(
         np.concatenate([batch.values for batch in batches]),
         np.concatenate([batch.keys for batch in batches]),
         np.concatenate([batch.labels for batch in batches]),
         batches[0].geometry,
         dict(item for batch in batches for item in batch.names.items()),
+        sum(batch.raised for batch in batches),
     )
 
 
@@ -134,10 +146,21 @@ class Encoded(NamedTuple):
     values: NDArray[np.float64]
     keys: NDArray[np.uint64]
     names: dict[int, str]
+    raised: int = 0  # exceptions on the way
 
     def rows(self, index: NDArray[np.intp]) -> Encoded:
         """Some of the outputs."""
         return Encoded(self.values[index], self.keys[index], self.names)
+
+    def with_symbols(self, symbols: Sequence[str | None]) -> Encoded:
+        """Between these outputs, in the places where it is not None, the symbol of an exception."""
+        ours = np.array([symbol is None for symbol in symbols])
+        values = np.full((len(symbols), self.values.shape[1]), np.nan)
+        keys = np.zeros(len(symbols), dtype=np.uint64)
+        values[ours], keys[ours] = self.values, self.keys
+        names = {_symbol_key(symbol): symbol for symbol in symbols if symbol is not None}
+        keys[~ours] = np.array([_symbol_key(symbol) for symbol in symbols if symbol], dtype=np.uint64)
+        return Encoded(values, keys, self.names | names, self.raised + int((~ours).sum()))
 
 
 def encode(outputs: Any) -> Encoded:
@@ -147,7 +170,8 @@ def encode(outputs: Any) -> Encoded:
     """
     array = outputs if isinstance(outputs, np.ndarray) else _as_array(outputs)
     if array.dtype.kind in "biuf":
-        values = np.ascontiguousarray(array.reshape(len(array), -1), dtype=np.float64)
+        columns = math.prod(array.shape[1:])  # -1 would not do for no outputs at all
+        values = np.ascontiguousarray(array.reshape(len(array), columns), dtype=np.float64)
         return Encoded(values, row_keys(values), {})
     items = list(array)
     texts = [one_line(in_words(repr, item), 200) for item in items]
@@ -168,7 +192,8 @@ def labelled(low: Encoded | None, high: Encoded | None, labels: NDArray[np.bool_
         values[side, : part.values.shape[1]] = part.values
         keys[side] = part.keys
         names |= part.names
-    return Batch(values, keys, labels, Geometry.of(pair.x, pair.x_prime, columns), names)
+    raised = sum(part.raised for _, part in parts)
+    return Batch(values, keys, labels, Geometry.of(pair.x, pair.x_prime, columns), names, raised)
 
 
 def _as_array(outputs: Any) -> NDArray[Any]:
@@ -184,7 +209,7 @@ def _as_array(outputs: Any) -> NDArray[Any]:
 
 
 def row_keys(values: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """One key per row of numbers, equal for equal rows."""
+    """A key for each row of numbers, equal for equal rows."""
     bits = (values + 0.0).view(np.uint64)  # + 0.0 turns -0.0 into 0.0
     bits = np.where(np.isnan(values), _NAN_BITS, bits)
     keys = np.zeros(len(values), dtype=np.uint64)
@@ -199,6 +224,10 @@ def _key_of(item: object, text: str) -> int:
     numbers = _as_array([item])
     if numbers.dtype.kind in "biuf":
         return int(row_keys(np.asarray(numbers, dtype=float).reshape(1, -1))[0])
+    return _symbol_key(text)
+
+
+def _symbol_key(text: str) -> int:
     # Python's own hash of a string differs from process to process.
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 

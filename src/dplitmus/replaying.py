@@ -53,11 +53,15 @@ def replay(path: str | os.PathLike[str], *, number: int | None = None) -> Replay
         epsilon=claim["epsilon"],
         delta=claim["delta"],
         neighbours=[_pair(pair) for pair in finding["pairs"]],
+        relation=finding.get("relation"),
         samples=finding["budget"],
         alpha=finding["alpha"],
         seed=finding["seed"],
         level=finding["level"],
         stop=finding["stop"],
+        on_error=finding.get("on_error", "fail"),
+        isolate=finding.get("isolate", False),
+        piece=finding.get("piece"),
         target=finding["target"],
     )
     return Replay(finding, result)

@@ -8,6 +8,7 @@ result is a function of (spec, seed): no thread count or order of completion can
 from __future__ import annotations
 
 import copy
+import hashlib
 import secrets
 import threading
 import traceback
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 CHUNK_VALUES = 2**20  # doubles per chunk: 8 MiB, where allocation becomes cheap (huge pages)
 _PROBE, _PROBE_SLOW = 64, 16  # draws of each call that looks at a mechanism's habits
 _PHASE_PROBE = 30
+_TRIES = 5  # of a call whose exceptions are retried
+ON_ERROR = ("fail", "symbol", "retry")
 _REAL = "biuf"  # numpy's kinds of numbers that can be ordered
 _SHAPE_HELP = "return an array of shape (n, {0}): one row per draw, one column per coordinate"
 
@@ -98,9 +101,44 @@ def draw_labelled(callee: Callee, pair: Pair, n: int, rng: np.random.Generator) 
     """Toss n fair coins, run the mechanism on x or x' accordingly; any outputs will do."""
     labels = rng.random(n) < 0.5
     ones = int(labels.sum())
-    low = encode(draw_any(callee, pair.x, n - ones, rng)) if ones < n else None
-    high = encode(draw_any(callee, pair.x_prime, ones, rng)) if ones else None
+    low = draw_encoded(callee, pair.x, n - ones, rng) if ones < n else None
+    high = draw_encoded(callee, pair.x_prime, ones, rng) if ones else None
     return labelled(low, high, labels, pair)
+
+
+def draw_encoded(callee: Callee, x: object, n: int, rng: np.random.Generator) -> Encoded:
+    """Draw n outputs of any kind; exceptions are treated as the callee says.
+
+    "symbol": an exception is an output, named by its type. Each draw is a call of its own: to drop the other
+    draws of a call that raised would condition them on not raising, and a true claim could then be refuted.
+    "retry": the whole call is made again. Rows are then drawn given that nothing raised: what is audited is
+    the mechanism with the retry around it.
+    """
+    if callee.on_error == "symbol":
+        return _one_by_one(callee, x, n, rng)
+    tries = _TRIES if callee.on_error == "retry" else 1
+    for earlier in range(tries):
+        try:
+            return encode(_draw_any(callee, x, n, rng))._replace(raised=earlier)
+        except MechanismError as error:
+            if error.code != "DP401" or earlier == tries - 1:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _one_by_one(callee: Callee, x: object, n: int, rng: np.random.Generator) -> Encoded:
+    outputs: list[Any] = []
+    symbols: list[str | None] = []
+    for _ in range(n):
+        try:
+            outputs.append(_draw_any(callee, x, 1, rng)[0])
+            symbols.append(None)
+        except MechanismError as error:
+            if error.code != "DP401":
+                raise
+            symbols.append(f"raised {type(error.__cause__).__name__}")
+    encoded = encode(outputs) if outputs else encode(np.zeros((0, 1)))
+    return encoded.with_symbols(symbols)
 
 
 class Habits(NamedTuple):
@@ -110,6 +148,7 @@ class Habits(NamedTuple):
     constant: bool  # all of them are the same
     repeats: bool  # another generator, the same outputs: there is a fixed seed inside
     replays: bool  # the same generator, the same outputs
+    digest: str = ""  # of the first outputs: another run can see whether the mechanism is the same
 
 
 def habits(callee: Callee, x: object, seed: int) -> Habits:
@@ -118,16 +157,21 @@ def habits(callee: Callee, x: object, seed: int) -> Habits:
     A mechanism with few possible outputs may repeat itself by chance; it is not said to repeat.
     """
     probe = _PROBE_SLOW if callee.one_at_a_time else _PROBE
-    first, again, other = (
-        encode(draw_any(callee, x, probe, stream(seed, _PHASE_PROBE, key))).keys for key in (0, 0, 1)
-    )
+    first, again, other = (probed(callee, x, seed, key) for key in (0, 0, 1))
     varied = np.unique(first).size > probe // 4
     return Habits(
         seen=3 * probe,
         constant=np.unique(np.concatenate([first, again, other])).size == 1,
         repeats=varied and bool(np.array_equal(first, other)),
         replays=callee.takes_rng and bool(np.array_equal(first, again)),
+        digest=hashlib.blake2b(first.tobytes(), digest_size=8).hexdigest(),
     )
+
+
+def probed(callee: Callee, x: object, seed: int, key: int = 0) -> NDArray[np.uint64]:
+    """A few outputs on one input, as keys that are equal for equal outputs."""
+    probe = _PROBE_SLOW if callee.one_at_a_time else _PROBE
+    return draw_encoded(callee, x, probe, stream(seed, _PHASE_PROBE, key)).keys
 
 
 @dataclass(frozen=True)
@@ -145,14 +189,19 @@ class Stock:
     @classmethod
     def draw(cls, callee: Callee, pair: Pair, n: int, rng: np.random.Generator) -> Stock:
         """Call the mechanism once on each input."""
-        low, high = (encode(draw_any(callee, x, n, rng)) for x in (pair.x, pair.x_prime))
+        low, high = (draw_encoded(callee, x, n, rng) for x in (pair.x, pair.x_prime))
         return cls(pair, low, high)
 
-    def labelled(self, first: int, n: int, rng: np.random.Generator) -> Batch:
-        """Rows from `first` on, each from the side that its coin says."""
-        labels = rng.random(n) < 0.5
+    def part(self, first: int, n: int) -> Stock:
+        """Rows from `first` on: what one chunk needs, and no more, may travel."""
         rows = np.arange(first, first + n)
-        return labelled(self.low.rows(rows[~labels]), self.high.rows(rows[labels]), labels, self.pair)
+        return Stock(self.pair, self.low.rows(rows), self.high.rows(rows))
+
+    def labelled(self, n: int, rng: np.random.Generator) -> Batch:
+        """The first n rows, each from the side that its coin says."""
+        labels = rng.random(n) < 0.5
+        low, high = self.low.rows(np.flatnonzero(~labels)), self.high.rows(np.flatnonzero(labels))
+        return labelled(low, high, labels, self.pair)
 
 
 def within(callee: Callee, seconds: float) -> Callee:
@@ -176,11 +225,7 @@ def within(callee: Callee, seconds: float) -> Callee:
         thread.start()
         thread.join(seconds)
         if thread.is_alive():
-            raise MechanismError(
-                f"{callee.name} did not return {n} draws within {seconds:g} s",
-                code="DP406",
-                help="raise the time limit of a call, or look where the mechanism hangs",
-            )
+            raise too_slow(callee.name, n, seconds)
         if failure:
             raise failure[0]
         return answer[0]
@@ -188,8 +233,16 @@ def within(callee: Callee, seconds: float) -> Callee:
     return replace(callee, call=call)
 
 
-def draw_any(callee: Callee, x: object, n: int, rng: np.random.Generator) -> Any:
-    """Call the mechanism once and return its n outputs, whatever they are."""
+def too_slow(name: str, n: int, seconds: float) -> MechanismError:
+    """DP406: a call that did not return."""
+    return MechanismError(
+        f"{name} did not return {n} draws within {seconds:g} s",
+        code="DP406",
+        help="raise the time limit of a call, or look where the mechanism hangs",
+    )
+
+
+def _draw_any(callee: Callee, x: object, n: int, rng: np.random.Generator) -> Any:
     given = copy.deepcopy(x)
     outputs = _called(callee, given, n, rng)
     if not same(given, x):

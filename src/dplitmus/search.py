@@ -2,12 +2,25 @@
 
 Takes a mechanism, a claim and pairs of inputs; leaves evidence and a panel for each pair.
 
-The order of events makes the result a function of (spec, seed), and the bets valid. Chunks are
-numbered. Chunk t is drawn from its own random stream; its pair, its size and the panel that judges it
-are functions of the chunks up to t - 1 - lag(t) alone, which were merged in order, and lag depends on
-the spec and the number of draws only. So a chunk is judged by what was learned before it was drawn,
-however many are in flight, and no executor, worker count or timing can change anything. Chunks beyond the
-stopping time are dropped unseen.
+The order of events makes the result a function of (spec, seed), and the bets valid. Chunks are numbered.
+Chunk t is drawn from its own random stream; its pair, its size and the panel that judges it are functions
+of the chunks up to t - 1 - lag(t) alone, which were merged in order, and lag depends on the spec and the
+number of draws only.
+
+Predictability, with chunks in flight. Let F_t be what the chunks 1..t and the coins of the bandit tell. The
+panel of chunk t is a function of F_(t-1-lag(t)), hence of F_(t-1): it was copied when the chunk was
+dispatched and nothing learned later reaches it, however late the chunk is drawn or its answer arrives. The
+outputs and the coins of chunk t come from a stream that nothing else uses, so that given F_(t-1) they are
+fresh draws. So `evidence`'s conditional expectation of a payoff given the past is at most one for every
+chunk, in the order of the numbers, and the wealth after t chunks is a supermartingale for (F_t). That some
+were drawn at the same time does not matter, for a chunk in flight is in nobody's past but its successors'.
+
+Stopping. Answers are merged in the order of the numbers, whatever the order of their arrival: the stopping
+time is one of (F_t), and no executor, worker count or timing can change it; chunks beyond it are dropped
+unseen. (A rule that took answers as they come would stop at a time that depends on how long draws take, and
+these may depend on the outputs.) Who is late keeps nobody from judging: a chunk is judged where it is
+drawn, others go on, and a straggler is overtaken by a copy of itself (`dispatch`), with the same stream and
+answer.
 """
 
 from __future__ import annotations
@@ -17,7 +30,6 @@ import copy
 import math
 import time
 from collections import deque
-from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,8 +38,10 @@ import numpy as np
 from scipy.special import bdtrc, betaincinv
 
 from dplitmus import evidence, prospects
+from dplitmus.chunks import Chunk
 from dplitmus.forecast.panel import Judgement, Panel
-from dplitmus.samples import Stock, draw_labelled, stream
+from dplitmus.journal import array_as_data, array_from_data, batch_as_data, batch_from_data, whole
+from dplitmus.samples import Stock, stream
 from dplitmus.verdict import Moment
 
 if TYPE_CHECKING:
@@ -35,10 +49,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dplitmus.chunks import Desk, Pending
     from dplitmus.claim import Claim
-    from dplitmus.mechanisms.base import Callee
     from dplitmus.neighbours import Pair
     from dplitmus.outputs import Batch
+    from dplitmus.shipping import Parcel
 
 _PHASE_SEARCH, _PHASE_BANDIT = 20, 21
 _GROWTH_EARLY, _GROWTH = 0.07, 0.03  # size of a chunk, as a share of the pair's draws so far
@@ -91,68 +106,94 @@ class Arm:
 
 
 @dataclass(frozen=True)
-class Task:
-    """All that a worker needs to draw and judge one chunk."""
-
-    callee: Callee
-    pair: Pair
-    size: int
-    seed: int
-    key: tuple[int, ...]
-    panel: Panel | None
-    like: Batch | None  # earlier outputs: all chunks of a pair have their columns
-    stock: Stock | None
-    first: int  # row of the stock
-
-    def draw(self) -> Batch:
-        """Draw the chunk from its own random stream."""
-        rng = stream(self.seed, *self.key)
-        if self.stock is not None:
-            batch = self.stock.labelled(self.first, self.size, rng)
-        else:
-            batch = draw_labelled(self.callee, self.pair, self.size, rng)
-        return batch if self.like is None else batch.like(self.like)
-
-
-@dataclass(frozen=True)
 class Outcome:
     """All that comes back: counts per level, scores of the experts, some outputs to learn from."""
 
     counts: NDArray[np.int64]
     judgement: Judgement | None
     learnt: Batch
+    raised: int = 0  # exceptions on the way
 
 
-def judge_chunk(task: Task) -> Outcome:
-    """Draw one chunk and judge it by a panel that has not seen it."""
-    batch = task.draw()
-    if task.panel is None:  # nothing is known yet: abstain
-        return Outcome(evidence.tallied(np.zeros(len(batch)), batch.labels), None, batch)
-    judgement = task.panel.judge(batch)
-    counts = evidence.tallied(judgement.logits, batch.labels)
-    slim = judgement._replace(logits=np.zeros(0))
-    rows = _LEARNT_ROWS // 16 if task.panel.converged else _LEARNT_ROWS
-    return Outcome(counts, slim, batch.rows(slice(0, rows)))
+@dataclass(frozen=True)
+class Judge:
+    """Judges a chunk by a panel that has not seen it."""
+
+    panel: Panel | None
+
+    def examine(self, batch: Batch) -> Outcome:
+        """Forecast, count, and keep some outputs to learn from."""
+        if self.panel is None:  # nothing is known yet: abstain
+            counts = evidence.tallied(np.zeros(len(batch)), batch.labels)
+            return Outcome(counts, None, batch, batch.raised)
+        judgement = self.panel.judge(batch)
+        counts = evidence.tallied(judgement.logits, batch.labels)
+        slim = judgement._replace(logits=np.zeros(0))
+        rows = _LEARNT_ROWS // 16 if self.panel.converged else _LEARNT_ROWS
+        return Outcome(counts, slim, batch.rows(slice(0, rows)), batch.raised)
+
+    def plausible(self, answer: Any, size: int) -> bool:
+        """Whether this may be an outcome of so many draws."""
+        if not isinstance(answer, Outcome) or not evidence.is_tally(answer.counts, size):
+            return False
+        rows = len(answer.learnt)
+        if not 0 < rows <= size or not rows == len(answer.learnt.values) == len(answer.learnt.labels):
+            return False
+        if self.panel is None or answer.judgement is None:
+            return self.panel is None and answer.judgement is None
+        losses = answer.judgement.losses
+        return losses.shape == (len(self.panel.experts),) and bool(np.isfinite(losses).all())
+
+    def as_data(self, answer: Outcome) -> dict[str, Any]:
+        """For the journal."""
+        judged = answer.judgement
+        return {
+            "counts": tally_as_data(answer.counts),
+            "losses": judged and array_as_data(judged.losses),
+            "strength": judged and judged.strength,
+            "learnt": batch_as_data(answer.learnt),
+            "raised": answer.raised,
+        }
+
+    def from_data(self, data: Any, chunk: Chunk) -> Outcome:
+        """From a journal; ValueError if it is no outcome of this chunk."""
+        data = data if isinstance(data, dict) else {}
+        judgement = None
+        if self.panel is not None:
+            losses = array_from_data(data.get("losses"), "float64", (len(self.panel.experts),))
+            strength = data.get("strength")
+            if not isinstance(strength, float) or not math.isfinite(strength):
+                raise ValueError("a strength")
+            judgement = Judgement(np.zeros(0), losses, chunk.size, strength)
+        counts = tally_from_data(data.get("counts"))
+        learnt = batch_from_data(data.get("learnt"), chunk.pair, chunk.size)
+        outcome = Outcome(counts, judgement, learnt, whole(data.get("raised"), 2**62))
+        if not self.plausible(outcome, chunk.size):
+            raise ValueError("an outcome of this chunk")
+        return outcome
 
 
-class Inline(Executor):
-    """Runs a task at once: the executor of a single thread."""
+def tally_as_data(counts: NDArray[np.int64]) -> list[list[int]]:
+    """Level, right and wrong, where there is something."""
+    return [[int(level), *map(int, counts[:, level])] for level in np.flatnonzero(counts.any(axis=0))]
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Run now; the future is done."""
-        future: Future[Any] = Future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except BaseException as error:  # noqa: BLE001  (re-raised by result())
-            future.set_exception(error)
-        return future
+
+def tally_from_data(data: Any) -> NDArray[np.int64]:
+    """Counts per level, or ValueError."""
+    counts = np.zeros((2, evidence.LEVELS.size), dtype=np.int64)
+    if not isinstance(data, list) or len(data) > evidence.LEVELS.size:
+        raise ValueError("counts")
+    for row in data:
+        level, right, wrong = row if isinstance(row, list) and len(row) == 3 else (None, None, None)
+        counts[:, whole(level, evidence.LEVELS.size - 1)] = whole(right, 2**50), whole(wrong, 2**50)
+    return counts
 
 
 @dataclass
 class Search:
     """The state of a run between chunks; everything in it came from merged chunks, in order."""
 
-    callee: Callee
+    parcel: Parcel
     claim: Claim
     arms: list[Arm]
     budget: int
@@ -162,6 +203,7 @@ class Search:
     progress: Callable[[int], None] | None
     level: str = "ideal"
     explore: float | None = None  # alpha of an exam for which the best pair is looked for, if there is one
+    piece: int | None = None  # draws that a slow mechanism makes at a time
     running: list[Arm] = field(init=False)  # pairs that have not retired
     halved: int = 0
     joint: evidence.Tally = field(default_factory=evidence.Tally)
@@ -170,29 +212,29 @@ class Search:
     log_wealth: float = 0.0
     bets: list[evidence.Stream] = field(default_factory=list)
     history: list[Moment] = field(default_factory=list)
+    raised: int = 0  # exceptions of the mechanism
 
     def __post_init__(self) -> None:
         self.running = list(self.arms)
 
-    def run(self, executor: Executor, *, stop_when_refuted: bool) -> None:
+    def run(self, desk: Desk, *, stop_when_refuted: bool) -> None:
         """Dispatch and merge until the claim is refuted or the budget is spent."""
-        waiting: deque[tuple[Arm, Future[Outcome]]] = deque()
+        waiting: deque[Pending[Outcome]] = deque()
+        arms: deque[Arm] = deque()
         try:
             while True:
                 spent = self.dispatched >= self.budget or time.monotonic() > self.deadline or self._ready
                 if waiting and (len(waiting) > self._lag or spent):
-                    arm, future = waiting.popleft()
-                    self._merge(arm, future.result())
+                    self._merge(arms.popleft(), desk.result(waiting.popleft()))
                     if stop_when_refuted and self.refuted:
                         return
                 elif spent:
                     return
                 else:
-                    arm = self._choose()
-                    waiting.append((arm, executor.submit(judge_chunk, self._task(arm))))
+                    arms.append(self._choose())
+                    waiting.append(desk.submit(*self._task(arms[-1])))
         finally:
-            for _, future in waiting:
-                future.cancel()
+            desk.drop(waiting)
 
     @property
     def refuted(self) -> bool:
@@ -202,17 +244,22 @@ class Search:
     @property
     def _lag(self) -> int:
         """Chunks in flight beside the one that is merged next: a function of the spec and the draws alone."""
-        first = 0 if self.callee.one_at_a_time else _SEQUENTIAL * len(self.arms)
+        first = 0 if self.slow else _SEQUENTIAL * len(self.arms)
         return _IN_FLIGHT - 1 if self.dispatched >= first else 0
 
+    @property
+    def slow(self) -> bool:
+        """Whether draws are dear: in pieces, or each call in a process of its own."""
+        return self.piece is not None or self.parcel.handling.isolate
+
     def _growth(self, arm: Arm) -> float:
-        if self.callee.one_at_a_time:
+        if self.slow:
             return _GROWTH
         if self.explore:
             return _GROWTH_PATIENT
         return _GROWTH_EARLY if arm.dispatched < _SEQUENTIAL else _GROWTH
 
-    def _task(self, arm: Arm) -> Task:
+    def _task(self, arm: Arm) -> tuple[Chunk, Judge]:
         columns = arm.sample[-1].values.shape[1] if arm.sample else 1
         size = min(arm.next_size(columns, self._growth(arm)), self.budget - self.dispatched)
         # In flight, the panel of this moment judges; later learning must not reach it.
@@ -220,21 +267,22 @@ class Search:
         if panel is not None and self._lag:
             panel.past = []
             panel.experts = copy.deepcopy(panel.experts)
-        task = self.fresh(arm, size, (_PHASE_SEARCH, arm.number, arm.chunks), panel)
+        chunk = self.fresh(arm, size, (_PHASE_SEARCH, arm.number, arm.chunks))
         arm.chunks += 1
         self.chunks += 1
-        return task
+        return chunk, Judge(panel)
 
-    def fresh(self, arm: Arm, size: int, key: tuple[int, ...], panel: Panel | None = None) -> Task:
+    def fresh(self, arm: Arm, size: int, key: tuple[int, ...]) -> Chunk:
         """A chunk of an arm that was not drawn before."""
         like = arm.sample[-1].rows(slice(0, 1)) if arm.sample else None
-        task = Task(self.callee, arm.pair, size, self.seed, key, panel, like, arm.stock, arm.dispatched)
+        stock = arm.stock.part(arm.dispatched, size) if arm.stock else None
         arm.dispatched += size
         self.dispatched += size
-        return task
+        return Chunk(self.parcel, arm.pair, size, self.seed, key, like, stock, self.piece)
 
     def _merge(self, arm: Arm, outcome: Outcome) -> None:
         arm.count(outcome.counts)
+        self.raised += outcome.raised
         if len(self.arms) > 1:
             self.joint.add(outcome.counts)
         if arm.panel is None:

@@ -1,16 +1,23 @@
-"""Writing results to disk: whole files or none, and refusal before the work rather than after."""
+"""Writing results to disk: whole files or none, one writer at a time, refusal before the work, not after."""
 
 from __future__ import annotations
 
 import contextlib
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dplitmus.errors import InputError
 
+if sys.platform == "win32":  # pragma: no cover
+    import msvcrt
+else:
+    import fcntl
+
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator
 
 
 def prepare_directory(path: str | os.PathLike[str]) -> Path:
@@ -63,6 +70,26 @@ def write(path: Path, content: str | bytes) -> Path:
             with contextlib.suppress(OSError):
                 temporary.unlink()
     return path
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Wait until no other process holds the lock of this file, and hold it.
+
+    The lock is on a file beside it, `NAME.lock`, for `write` replaces the file itself. The operating system
+    gives it back when a process ends, however it ends: nothing is left to clear away.
+    """
+    beside = path.with_name(f"{path.name}.lock")
+    with contextlib.ExitStack() as stack:
+        try:
+            file = stack.enter_context(beside.open("ab"))
+            if sys.platform == "win32":  # pragma: no cover
+                msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+            else:
+                fcntl.flock(file, fcntl.LOCK_EX)
+        except OSError as error:
+            raise _unwritable(beside, error) from error
+        yield
 
 
 def _unwritable(path: Path, error: OSError) -> InputError:

@@ -16,6 +16,7 @@ from dplitmus.verdict import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from dplitmus.adapters import Adapted
     from dplitmus.mechanisms.zoo import Entry
     from dplitmus.verdict import Result
 
@@ -54,6 +55,19 @@ def audit_one(
         target=setting.target,
     )
     return Row(ZOO[name], result)
+
+
+def audit_adapted(
+    adapted: Adapted,
+    *,
+    samples: int,
+    alpha: float,
+    seed: int,
+    level: str = "ideal",
+    progress: Callable[[int], None] | None = None,
+) -> Result:
+    """Audit one mechanism of a library by its own claim, on its own neighbours."""
+    return audit(adapted, samples=samples, alpha=alpha, seed=seed, level=level, progress=progress)
 
 
 @dataclass(frozen=True)

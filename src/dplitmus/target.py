@@ -1,7 +1,8 @@
 """From the TARGET of a command line to a mechanism.
 
-Takes `zoo:NAME`, `package.module:function` or `path/file.py:function`; gives the callable. Loading a
-target runs its module: it is the user's own code, asked for by name.
+Takes `zoo:NAME`, `LIBRARY:NAME`, `program:COMMAND`, `package.module:function` or `path/file.py:function`;
+gives the callable, or the object of a library that an adapter knows. Loading a target runs its module: it is
+the user's own code, asked for by name.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from dplitmus import libraries
+from dplitmus.adapters import Adapted, library_of, program
 from dplitmus.errors import InputError, did_you_mean, in_words, one_line
 from dplitmus.mechanisms import zoo
 from dplitmus.mechanisms.base import as_callee
@@ -24,17 +27,18 @@ if TYPE_CHECKING:
     from dplitmus.mechanisms.base import Mechanism
 
 _BUILT = re.compile(r"zoo:(?P<name>[\w-]+)\((?P<epsilon>[0-9.eE+-]+),(?P<dimension>[0-9]{1,8})\)")
-_FORMS = "a TARGET is zoo:NAME, package.module:function or path/file.py:function"
+_FORMS = "a TARGET is zoo:NAME, program:COMMAND, package.module:function or path/file.py:function"
 
 
 class Setting(NamedTuple):
     """What an audit of a target needs: the mechanism, its claim, its inputs, and its name for next time."""
 
     mechanism: Mechanism
-    epsilon: float
-    delta: float
-    neighbours: list[Any]
+    epsilon: float | None  # None where the object of a library tells it
+    delta: float | None
+    neighbours: list[Any] | None
     target: str
+    adaptable: bool = False  # an object of a library, which tells what is None
 
 
 def zoo_setting(
@@ -59,13 +63,32 @@ def zoo_setting(
     return Setting(entry.build(epsilon, dimension), claimed, delta, pairs, built)
 
 
-def load(target: str, *, epsilon: float, dimension: int) -> Mechanism:
-    """Return the mechanism that `target` names; a zoo mechanism is built for the claim."""
+def own_setting(
+    target: str, *, epsilon: float | None, delta: float | None, timeout: float | None = None
+) -> Setting:
+    """The user's own code with the user's claim, or an object of a library, which has one of its own."""
+    mechanism = load(target, epsilon=epsilon or 1.0, dimension=1, timeout=timeout)
+    adaptable = isinstance(mechanism, Adapted) or library_of(mechanism) is not None
+    pairs: list[Any] | None = None if adaptable else [(0.0, 1.0)]
+    return Setting(mechanism, epsilon, delta, pairs, target, adaptable)
+
+
+def load(target: str, *, epsilon: float, dimension: int, timeout: float | None = None) -> Mechanism:
+    """Return the mechanism that `target` names; a zoo mechanism is built for the claim.
+
+    `timeout` is for a program, which can be ended; it replaces the adapter's own limit.
+    """
     if target.startswith("zoo:"):
         return zoo_setting(target, epsilon=epsilon, dimension=dimension).mechanism
-    function = named(target)
-    as_callee(function)  # refuses what cannot be called, before any work
-    return cast("Mechanism", function)
+    if target.startswith("program:"):
+        return program.adapt(target.removeprefix("program:"), timeout=timeout or program.TIMEOUT)
+    library, _, entry = target.partition(":")
+    if library in libraries.LIBRARIES:
+        return libraries.find(library, entry)
+    found = named(target)
+    if not isinstance(found, Adapted) and library_of(found) is None:
+        as_callee(found)  # refuses what cannot be called, before any work
+    return cast("Mechanism", found)
 
 
 def named(target: str) -> object:
@@ -85,6 +108,9 @@ def named(target: str) -> object:
 def importable_name(function: object) -> str | None:
     """The TARGET that would load this callable again, if there is one."""
     try:
+        known = getattr(function, "dplitmus_target", None)
+        if isinstance(known, str):
+            return known
         name = getattr(function, "__qualname__", None)
         module = getattr(function, "__module__", None)
     except Exception:  # noqa: BLE001  (an object's own attributes may raise anything)

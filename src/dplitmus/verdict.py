@@ -130,10 +130,15 @@ class Result:
     detectable: float  # the smallest true epsilon that this run would have caught
     notes: tuple[Note, ...]
     replayable: bool
+    relation: str | None = None  # which inputs are neighbours, in words
+    claimed_by: str | None = None  # where the claim comes from, if not from the user
     finished: bool = True
     alphas: Alphas | None = None
     history: tuple[Moment, ...] = ()
     distributions: Distributions | None = None
+    on_error: str = "fail"  # what an exception of the mechanism was taken for
+    isolate: bool = False  # whether each call had a process of its own
+    piece: int | None = None  # draws of a slow mechanism that were made at a time, at least
     seconds: float | None = field(default=None, compare=False)
 
     def to_json(self) -> str:

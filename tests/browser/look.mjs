@@ -14,16 +14,17 @@ function facts() {
   const text = (selector) => [...document.querySelectorAll(selector)].map((one) => one.textContent);
   return {
     title: document.title,
-    banner: text(".verdict")[0],
+    banner: text(".verdict")[0] ?? null,
     headings: text("h2"),
     data: text("script.dplitmus-finding"),
     width: innerWidth,
     scroll: document.scrollingElement.scrollWidth,
     background: getComputedStyle(document.body).backgroundColor,
     ink: getComputedStyle(document.body).color,
-    charts: [...document.querySelectorAll("svg")].map((svg) => {
-      const box = svg.getBoundingClientRect();
-      return { width: box.width, height: box.height, title: svg.querySelector("title").textContent };
+    charts: [...document.querySelectorAll("svg, figure img")].map((drawn) => {
+      const box = drawn.getBoundingClientRect();
+      const title = drawn.alt ?? drawn.querySelector("title").textContent;
+      return { width: box.width, height: box.height, title };
     }),
     mechanisms: text("table.sortable tbody th"),
     certified: [...document.querySelectorAll("table.sortable tbody tr")].map((row) => row.cells[3].dataset.key),

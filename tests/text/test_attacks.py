@@ -38,7 +38,27 @@ def test_only_a_mask_or_a_network_sees_through_published_noise() -> None:
     assert mask.value > 0.95
     name, best = attacks.strongest(*halves)
     assert name in {"mask", "mlp"}
-    assert best.value >= mask.value
+    assert best == attacks.classify(name, *halves)
+
+
+def test_the_attacked_rows_play_no_part_in_the_choice_of_the_attack() -> None:
+    """Eight random truths: the best on each of them would be another attack each time."""
+    vectors, labels = rng().normal(size=(240, 6)), [str(coin) for coin in rng().integers(0, 2, 240)]
+    train, asked = (vectors[:120], labels[:120]), vectors[120:]
+    truths = [[str(coin) for coin in np.random.default_rng(k).integers(0, 2, 120)] for k in range(8)]
+    assert len({attacks.strongest(train, (asked, truth))[0] for truth in truths}) == 1
+    best = [
+        max(attacks.CLASSIFIERS, key=lambda name: attacks.classify(name, train, (asked, truth)).value)
+        for truth in truths
+    ]
+    assert len(set(best)) > 1
+
+
+def test_classes_too_small_to_hold_rows_back_are_attacked_all_the_same() -> None:
+    vectors, labels = np.eye(6), ["a", "a", "a", "b", "b", "b"]
+    name, score = attacks.strongest((vectors, labels), (vectors, labels))
+    assert name == "linear"
+    assert score.value == 1.0
 
 
 def test_attacks_on_noise_alone_stay_at_the_baseline() -> None:

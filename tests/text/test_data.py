@@ -39,6 +39,9 @@ def test_plain_text_and_standard_input(tmp_path: Path, monkeypatch: pytest.Monke
     assert read(str(tmp_path / "a.txt")).texts == ["one", "two"]
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"text,label\na b,x\n")))
     assert read("-", label_column="label", form="csv") == Dataset(["a b"], ["x"])
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    with pytest.raises(InputError, match="standard input holds no texts"):
+        read("-")
 
 
 @pytest.mark.parametrize(
@@ -49,6 +52,7 @@ def test_plain_text_and_standard_input(tmp_path: Path, monkeypatch: pytest.Monke
         ("text,labl\na,b\n", "did you mean 'labl'"),
         ("text,label\na,\n", "row 1 of .* is empty in column 'label'"),
         ("text,label\n ,x\n", "row 1 of .* is empty in column 'text'"),
+        ("text,label,label\na,x,y\n", "has column 'label' 2 times"),
     ],
 )
 def test_unusable_files_are_refused_with_their_place(tmp_path: Path, content: str, words: str) -> None:
@@ -69,11 +73,13 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     (tmp_path / "latin.txt").write_bytes(b"\xe4\xf6")
     (tmp_path / "bad.jsonl").write_text("[1]\n")
     (tmp_path / "worse.jsonl").write_text("{\n")
+    (tmp_path / "nested.jsonl").write_text('{"text": ["a", "b"]}\n')
     for name, words in [
         ("none.txt", "cannot read"),
         ("latin.txt", "not UTF-8"),
         ("bad.jsonl", "no JSON object"),
         ("worse.jsonl", "is not JSON"),
+        ("nested.jsonl", "line 1 of .* has no plain value in 'text'"),
     ]:
         with pytest.raises(InputError, match=words):
             read(str(tmp_path / name))
@@ -102,6 +108,7 @@ def test_words_and_numbers() -> None:
     assert vocabulary.encode(["b b b"], longest=2, truncate=True) == [[4, 4]]
     assert vocabulary.decode([1, 4, 2, 4]) == "b"
     assert normal("It's  HERE, now!") == "it's here , now !"
+    assert normal("\x1b[31mred\x9b\x00 room") == "[ 31mred room"
     with pytest.raises(InputError, match="no word occurs 9 times"):
         Vocabulary.of(["a"], most=10, least_count=9)
 

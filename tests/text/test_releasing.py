@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,7 @@ from dplitmus.errors import InputError
 from dplitmus.text.bound import Bound
 from dplitmus.text.ledger import Ledger
 from dplitmus.text.releasing import GRID, grid_scale, noised, on_grid, release
-from dplitmus.text.secure import discrete_laplace, uniform_below
+from dplitmus.text.secure import _geometric, discrete_laplace, uniform_below
 
 BOUND = Bound(kind="l1", radius=1.0, dimension=3)
 
@@ -38,6 +40,16 @@ def test_large_scales_keep_their_mean() -> None:
     drawn = discrete_laplace(2**40, 100_000, np.random.default_rng(6).bytes)
     assert float(np.abs(drawn / 2**40).mean()) == pytest.approx(1.0, abs=0.02)
     assert float((drawn > 0).mean()) == pytest.approx(0.5, abs=0.01)
+
+
+def test_series_of_coins_have_the_geometric_law_across_draws() -> None:
+    """Small draws, so that parts of a series are carried over: chi-square, fails with probability 1e-6."""
+    source = np.random.default_rng(12).bytes
+    drawn = np.concatenate([_geometric(3, source) for _ in range(4_000)])
+    ratio = math.exp(-1)
+    expected = 12_000 * np.append((1 - ratio) * ratio ** np.arange(6), ratio**6)
+    found = np.append([(drawn == value).sum() for value in range(6)], (drawn >= 6).sum())
+    assert ((found - expected) ** 2 / expected).sum() < 38.3  # 99.9999 % point, 6 degrees of freedom
 
 
 def test_uniform_integers_are_uniform_and_secure_by_default() -> None:
@@ -110,3 +122,56 @@ def test_a_ledger_in_a_file_remembers(tmp_path: Path) -> None:
     file.write_text(json.dumps({"kind": "other"}))
     with pytest.raises(InputError, match="is not a ledger"):
         Ledger.open(file, 2.0)
+
+
+SPENDER = """
+import sys
+from dplitmus.errors import InputError
+from dplitmus.text.ledger import Ledger
+
+ledger = Ledger.open(sys.argv[1], 10.0)
+print("ready", flush=True)
+sys.stdin.readline()  # both start at once
+paid = 0
+for _ in range(100):
+    try:
+        ledger.spend(0.125, sys.argv[2])
+        paid += 1
+    except InputError:
+        pass
+print(paid)
+"""
+
+
+def test_two_processes_cannot_overspend_one_ledger(tmp_path: Path) -> None:
+    """80 eighths fit into 10, and 200 are tried at once: exactly 80 are paid, and all of them are written."""
+    file = tmp_path / "ledger.json"
+    spenders = [
+        subprocess.Popen(
+            [sys.executable, "-c", SPENDER, str(file), name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name in ("one", "other")
+    ]
+    for spender in spenders:
+        assert spender.stdout is not None
+        assert spender.stdout.readline() == "ready\n"
+    for spender in spenders:
+        assert spender.stdin is not None
+        spender.stdin.write("go\n")
+        spender.stdin.flush()
+    paid = [int(spender.communicate(timeout=60)[0]) for spender in spenders]
+    notes = [entry.note for entry in Ledger.open(file, 10.0).entries]
+    assert sum(paid) == 80
+    assert [notes.count("one"), notes.count("other")] == paid
+    assert Ledger.open(file, 10.0).rest() == 0.0
+
+
+def test_a_ledger_opened_twice_with_another_budget_is_refused_when_it_spends(tmp_path: Path) -> None:
+    one, other = (Ledger.open(tmp_path / "ledger.json", budget) for budget in (1.0, 2.0))
+    one.spend(1.0, "first")
+    with pytest.raises(InputError, match="budget=2 must be 1"):
+        other.spend(1.0, "second")
+    assert other.entries == []

@@ -14,12 +14,14 @@ from safetensors.torch import save_file
 
 import dplitmus.text
 from dplitmus.errors import InputError
+from dplitmus.text import saving
 from dplitmus.text.adept import ADePT
 from dplitmus.text.corpus import generated
 from dplitmus.text.data import Dataset
 from dplitmus.text.dptext import DPText
 from dplitmus.text.ledger import Ledger
 from dplitmus.text.releasing import GRID
+from dplitmus.text.system import TextSystem
 
 Halves = tuple[Dataset, Dataset]
 SMALL: dict[str, Any] = {"hidden": 8, "embedding": 8, "epochs": 1, "least_count": 1}
@@ -190,8 +192,9 @@ def folder(adept: ADePT, tmp_path: Path) -> Path:
 
 
 def changed(folder: Path, **changes: object) -> None:
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**config, **changes}))
+    """Change the configuration and sign it anew: what lies behind the digest must hold too."""
+    config = {**json.loads((folder / "config.json").read_text()), **changes}
+    (folder / "config.json").write_text(json.dumps({**config, "digest": saving._digest(config)}))
 
 
 def test_a_model_of_the_other_system_is_refused(folder: Path) -> None:
@@ -212,6 +215,20 @@ def test_a_tampered_file_is_refused(folder: Path, name: str) -> None:
     (folder / name).write_bytes(bytes(data))
     with pytest.raises(InputError, match="was changed after the model was saved"):
         dplitmus.text.load(folder)
+
+
+@pytest.mark.parametrize("change", [{"audit": {"verdict": "not-found"}}, {"labels": ["b", "a"]}])
+def test_a_configuration_that_was_edited_is_refused(folder: Path, change: dict[str, Any]) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, **change}))
+    with pytest.raises(InputError, match=r"config\.json' was changed after the model was saved"):
+        dplitmus.text.load(folder)
+
+
+def test_another_layout_of_the_same_configuration_is_the_same(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(dict(reversed(config.items()))))
+    assert dplitmus.text.load(folder).name == "adept"
 
 
 def test_a_tampered_claim_is_refused(folder: Path) -> None:
@@ -269,6 +286,8 @@ def test_a_diverging_training_keeps_the_last_good_weights() -> None:
         (["a b", "c d"], ["x", "x"], "single class"),
         (["a b", "c d"], ["x"], "1 entries for 2 texts"),
         (["a b"] * 2, None, "needs a task label"),
+        (["a b", "c d"], ["x", None], "labels must be strings, and entry 2 is None"),
+        (["a b", "c d"], np.array([0, 1]), "labels must be strings, and entry 1 is np.int64"),
         ([1, 2], ["x", "y"], "list of strings"),
         ([" ".join("ab" for _ in range(99)), "ab"], ["x", "y"], "99 tokens, and the limit is 40"),
     ],
@@ -281,6 +300,32 @@ def test_unusable_training_data_is_refused(texts: list[str], labels: list[str] |
 def test_a_text_of_unknown_words_is_refused(corrected: DPText) -> None:
     with pytest.raises(InputError, match="text 2 has no known word: 'zzz qqq'"):
         corrected.encode(["the room", "zzz qqq"])
+
+
+def test_a_release_for_no_text_per_person_is_refused(corrected: DPText) -> None:
+    with pytest.raises(InputError, match="texts_per_person=0 must be at least 1"):
+        corrected.encode(["the room"], texts_per_person=0)
+
+
+def test_a_corrected_min_max_bound_has_its_own_diameter() -> None:
+    data = generated(60)
+    model = DPText(**SMALL, bound="min-max", latent=3).fit(data.texts, data.labels)
+    assert model.honest
+    assert model.layer.sensitivity == 3.0
+    with pytest.raises(InputError, match="dimension=1 must be at least 2"):
+        DPText(**SMALL, bound="min-max", latent=1).fit(data.texts, data.labels)
+
+
+def test_private_attributes_are_named_columns() -> None:
+    with pytest.raises(InputError, match="private of type list must be a dict"):
+        DPText(**SMALL).fit(["a b", "c d"], ["x", "y"], ["p", "q"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("vectors", [np.zeros((2, 5)), np.zeros(1), np.full((1, 1), np.nan)])
+def test_vectors_of_another_model_are_refused(corrected: DPText, vectors: np.ndarray) -> None:
+    for use in (corrected.predict, corrected.decode):
+        with pytest.raises(InputError, match="must be finite rows of 1 numbers"):
+            use(vectors)
 
 
 def test_an_untrained_model_and_a_missing_device_are_refused() -> None:
@@ -311,3 +356,30 @@ def test_a_missing_encoder_is_a_sentence_with_the_pip_command(monkeypatch: pytes
     with pytest.raises(InputError, match=r"pip install 'dplitmus\[encoders\]'"):
         frozen.frozen_vectors("wordllama", ["a"])
     frozen._loaded.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"epochs": 0}, "epochs=0 must be at least 1"),
+        ({"batch_size": -1}, "batch_size=-1 must be at least 1"),
+        ({"hidden": 2.5}, "hidden=2.5 must be a whole number"),
+        ({"dropout": 1.0}, "dropout=1.0 must be at least 0 and below 1"),
+        ({"word_dropout": math.nan}, "word_dropout=nan must be at least 0"),
+        ({"latent": 0}, "latent=0 must be at least 1"),
+        ({"radius": math.inf}, "radius=inf must be a finite number"),
+        ({"seed": -1}, "seed=-1 must be at least 0"),
+        ({"device": "tpu"}, "device='tpu' must be one of"),
+        ({"bound": "l3"}, "bound='l3' must be one of"),
+        ({"epsilonn": 1.0}, "did you mean 'epsilon'"),
+    ],
+)
+def test_settings_are_checked_before_any_training(changes: dict[str, Any], words: str) -> None:
+    for system in (DPText, ADePT):
+        with pytest.raises(InputError, match=words):
+            system(**changes)
+
+
+def test_the_base_of_both_systems_is_none_itself() -> None:
+    with pytest.raises(TypeError, match="abstract"):
+        TextSystem(DPText().settings)  # type: ignore[abstract]

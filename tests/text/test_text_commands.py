@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     lines = [f"{text},{label},{home}" for text, label, home in rows]
     (tmp_path / "data.csv").write_text("text,label,home\n" + "\n".join(lines) + "\n")
     (tmp_path / "texts.txt").write_text("\n".join(data.texts[:5]) + "\n")
+    (tmp_path / "one.txt").write_text(data.texts[0] + "\n")
     return tmp_path
 
 
@@ -70,7 +73,54 @@ def test_a_published_model_ends_with_status_1(capsys: pytest.CaptureFixture[str]
     status, out, _ = run(capsys, "audit", "m", "--texts", "texts.txt", "--samples", "50000", "--seed", "1")
     assert status == 1
     assert "VIOLATED" in out
-    assert "Reproduce:  dplitmus text audit m --texts texts.txt" in out
+    assert "Reproduce:  dplitmus text audit m --texts texts.txt --samples 50000 --seed 1" in out
+
+
+@pytest.mark.usefixtures("here")
+def test_the_command_to_see_it_again_holds_whatever_was_asked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run(capsys, "train", "dptext", "data.csv", *COLUMNS, *TINY, "--out", "m")
+    Path("audit.toml").write_text('text-column = "text"\nalpha = 1e-3\nstop = "never"\n')
+    asked = ["--config", "audit.toml", "--texts", "data.csv", "--view", "raw", "--samples", "400"]
+    _, first, _ = run(capsys, "audit", "m", *asked, "--epsilon", "3")
+    line = first.split("Reproduce:")[1].split("Explain:")[0]
+    again = shlex.split(line)
+    assert again[:3] == ["dplitmus", "text", "audit"]
+    _, second, _ = run(capsys, *again[2:])
+    assert second == first
+    for word in ("--alpha", "0.001", "--stop", "never", "--view", "raw", "--epsilon", "3.0"):
+        assert word in again
+
+
+@pytest.mark.usefixtures("here")
+def test_a_ledger_file_knows_its_own_budget(capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "train", "dptext", "data.csv", *COLUMNS, *TINY, "--out", "m")
+    first = ["encode", "m", "texts.txt", "--ledger", "l.json"]
+    assert run(capsys, *first, "--epsilon", "2", "--budget", "5")[0] == 0
+    assert run(capsys, *first, "--epsilon", "3")[0] == 0
+    status, _, err = run(capsys, *first, "--epsilon", "1")
+    assert status == 2
+    assert "epsilon=1 must be at most 0, the rest of the budget 5" in err
+    assert run(capsys, *first, "--budget", "6")[2].startswith("error[DP224]: budget=6 must be 5")
+    # A new one has the model's epsilon, whatever this release takes of it.
+    assert run(capsys, *first[:-1], "new.json", "--epsilon", "4")[0] == 0
+    assert json.loads(Path("new.json").read_text())["budget"] == 10.0
+
+
+def test_a_narrow_terminal_breaks_tables_and_no_data(
+    here: Path, corrected: DPText, terminal: Callable[..., tuple[int, str]]
+) -> None:
+    corrected.save_pretrained(here / "m")
+    plain = {"NO_COLOR": "1", "TERM": "dumb", "PYTHONIOENCODING": "ascii"}
+    for command in (["audit", "m", "--samples", "600", "--seed", "1"], ["attack", "m", "data.csv", *COLUMNS]):
+        status, shown = terminal("text", *command, **plain)
+        assert status == 0
+        assert "\x1b" not in shown
+        assert max(map(len, shown.split("\n"))) <= 40
+    status, shown = terminal("text", "encode", "m", "texts.txt", **plain)
+    assert status == 0
+    assert len([json.loads(line)["vector"] for line in shown.splitlines()]) == 5
 
 
 @pytest.mark.usefixtures("here")
@@ -78,12 +128,29 @@ def test_a_toml_file_has_the_names_of_the_flags(capsys: pytest.CaptureFixture[st
     Path("adept.toml").write_text('hidden = 8\nembedding = 8\nepochs = 1\nleast-count = 1\nout = "m"\n')
     status, out, _ = run(capsys, "train", "adept", "texts.txt", "--config", "adept.toml", "--latent", "4")
     assert status == 0
-    assert "4 numbers" in out
+    assert "latent size 4" in out
     assert json.loads(Path("m/config.json").read_text())["settings"]["hidden"] == 8
-    Path("adept.toml").write_text("hiden = 8\n")
-    status, _, err = run(capsys, "train", "adept", "texts.txt", "--config", "adept.toml")
-    assert status == 2
-    assert "did you mean 'hidden'" in err
+    for content, words in (
+        ("hiden = 8", "did you mean 'hidden'"),
+        ("epochs = [1, 2]", "gives 'epochs' several values"),
+        ('config = "adept.toml"', "sets 'config', which is no option"),
+        ("epochs = 'many'", "'many' is not a whole number"),
+        ("epochs =", "is not TOML"),
+    ):
+        Path("adept.toml").write_text(content)
+        status, _, err = run(capsys, "train", "adept", "texts.txt", "--config", "adept.toml")
+        assert status == 2
+        assert words in err
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("column", ['"home"', '["home"]'])
+def test_what_may_be_repeated_is_one_value_or_a_list_in_toml(
+    column: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("dptext.toml").write_text(f'private-column = {column}\nlabel-column = "label"\nout = "m"\n')
+    assert run(capsys, "train", "dptext", "data.csv", "--config", "dptext.toml", *TINY)[0] == 0
+    assert list(json.loads(Path("m/config.json").read_text())["private"]) == ["home"]
 
 
 @pytest.mark.usefixtures("here")
@@ -98,7 +165,7 @@ def test_compare_writes_a_table_json_and_an_offline_page(capsys: pytest.CaptureF
     page = Path("page/index.html").read_text()
     assert "<script" not in page
     assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org", "")
-    assert page.count("<figure>") == 3
+    assert page.count("<figure>") == page.count("<svg") == page.count("<title id=") > 8
 
 
 @pytest.mark.parametrize(
@@ -119,7 +186,16 @@ def test_compare_writes_a_table_json_and_an_offline_page(capsys: pytest.CaptureF
         ("train adept texts.txt --out texts.txt", "DP206", "cannot write"),
         ("encode nothing texts.txt", "DP223", "is no model directory"),
         ("audit nothing", "DP223", "is no model directory"),
+        ("train adept texts.txt --batch-size 1", "DP201", "batch_size=1 must be at least 2"),
+        ("train adept one.txt", "DP221", "ADePT needs two texts"),
+        (
+            "train dptext data.csv --label-column label --private-column label",
+            "DP221",
+            "column 'label' 2 times",
+        ),
         ("compare data.csv", "DP202", "needs --label-column"),
+        ("compare data.csv --label-column label --epochs 0", "DP201", "epochs=0 must be at least 1"),
+        ("compare --demo --samples 0", "DP201", "samples=0 must be at least 1"),
         ("compare --demo --test-share 2", "DP201", "test_share=2.0 must"),
         ("compare --demo --epsilon -1", "DP201", "epsilon=-1.0 must"),
         ("tran", "DP202", "did you mean 'train'"),
@@ -168,10 +244,26 @@ def test_a_missing_extra_is_a_sentence_with_the_pip_command(
     assert "pip install 'dplitmus[text]'" in err
 
 
+@pytest.mark.parametrize("command", ["train", "encode", "rewrite", "attack", "audit", "compare"])
+def test_help_and_usage_errors_need_no_extra(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from importlib import util
+
+    monkeypatch.setattr(util, "find_spec", lambda _name: None)
+    status, out, _ = run(capsys, command, "--help")
+    assert status == 0
+    assert f"dplitmus text {command}" in out
+    status, _, err = run(capsys, command, "--no-such-option")
+    assert status == 2
+    assert "No such option" in err
+
+
 def test_the_core_imports_nothing_of_torch() -> None:
     code = (
         "import sys, dplitmus, dplitmus.cli, dplitmus.auditing, dplitmus.sanity, dplitmus.report.text; "
         "dplitmus.cli.run(['--help']); dplitmus.cli.run(['text', '--help']); "
+        "[dplitmus.cli.run(['text', name, '--help']) for name in ('train', 'audit', 'compare')]; "
         "bad = {'torch', 'sklearn', 'safetensors', 'sacrebleu'} & set(sys.modules); "
         "sys.exit(repr(bad) if bad else 0)"
     )

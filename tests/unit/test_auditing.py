@@ -168,14 +168,14 @@ def test_the_result_is_the_same_on_every_executor(stop: str) -> None:
 def test_a_panel_in_flight_is_not_changed_by_later_learning(monkeypatch: pytest.MonkeyPatch) -> None:
     """What judges a chunk was learned before the chunk was drawn, with chunks in flight too."""
     seen: list[tuple[Any, float]] = []
-    judge = search.judge_chunk
+    examine = search.Judge.examine
 
-    def spy(task: search.Task) -> search.Outcome:
-        if task.panel is not None and task.panel.frozen:
-            seen.append((task.panel, float(task.panel.log_weights[0]), task.panel.draws))  # type: ignore[arg-type]
-        return judge(task)
+    def spy(judge: search.Judge, batch: Any) -> search.Outcome:
+        if judge.panel is not None and judge.panel.frozen:
+            seen.append((judge.panel, float(judge.panel.log_weights[0]), judge.panel.draws))  # type: ignore[arg-type]
+        return examine(judge, batch)
 
-    monkeypatch.setattr(search, "judge_chunk", spy)
+    monkeypatch.setattr(search.Judge, "examine", spy)
     audit(laplace(1.0), samples=200_000, stop="never")
     assert len(seen) > 5
     for panel, weight, draws in seen:  # type: ignore[misc]

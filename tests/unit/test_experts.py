@@ -12,7 +12,9 @@ import pytest
 from dplitmus.forecast.clamp import Clamp
 from dplitmus.forecast.features import Atoms, Coordinates, Decorrelated, Ramps, Regression
 from dplitmus.forecast.logistic import Posterior
+from dplitmus.forecast.noise import Noise
 from dplitmus.forecast.panel import Expert, Panel
+from dplitmus.forecast.rates import together
 from dplitmus.forecast.tables import Edges, Regions, Symbols, Tree, _tree_forecasts
 from dplitmus.mechanisms.base import as_callee
 from dplitmus.neighbours import Pair
@@ -31,6 +33,7 @@ EXPERTS: dict[str, Any] = {
     "regions": Regions,
     "tree": Tree,
     "edges": Edges,
+    "noise": Noise,
 }
 
 
@@ -91,6 +94,7 @@ def mean_log_loss(expert: Expert, batch: Batch) -> float:
         ("symbols", words, (0.0, 1.0), 0.52),
         ("tree", bump, (0.0, 1.0), 0.68),
         ("edges", shifted_uniform, (0.0, 1.0), 0.52),
+        ("noise", laplace, (np.array([0.0, 1.0]), np.array([1.0, 0.0])), 0.30),
     ],
 )
 def test_each_expert_beats_guessing_on_its_own_case(
@@ -270,3 +274,42 @@ def test_weak_signals_are_expected_to_be_weak() -> None:
     ones = (rng.random(4000) < 1 / (1 + np.exp(-features @ truth))).astype(float)
     wide = Posterior.prior(11, 0.7).given(features, ones, np.ones(4000), steps=8)
     assert np.square(wide.shrunk(0.7).mean - truth).sum() < 0.5 * np.square(wide.mean - truth).sum()
+
+
+@pytest.mark.parametrize("family", ["laplace", "normal", "standard_cauchy"])
+def test_known_noise_is_forecast_almost_as_by_its_own_density(family: str) -> None:
+    """From 100 outputs: the expert's logits are within a tenth of those of the true scale."""
+
+    def noisy(x: Any, n: int, rng: np.random.Generator) -> Any:
+        return x + 0.7 * getattr(rng, family)(size=(n, 4))
+
+    pair = (np.zeros(4), np.array([1.0, -1.0, 0.5, 0.0]))
+    expert = Noise()
+    expert.learn(sample(noisy, 100, pair=pair), whole=True)
+    fresh = sample(noisy, 2000, pair=pair, key=1)
+    ends = [fresh.values[:, :3] - end[:3] for end in pair]
+    ratio = {
+        "laplace": (np.abs(ends[0]) - np.abs(ends[1])) / 0.7,
+        "normal": (np.square(ends[0]) - np.square(ends[1])) / (2 * 0.49),
+        "standard_cauchy": np.log((np.square(ends[0]) + 0.49) / (np.square(ends[1]) + 0.49)),
+    }[family].sum(axis=1)
+    eta = np.clip(expert.forecast(fresh), 1e-12, 1 - 1e-12)
+    logits = np.log(eta / (1 - eta))
+    assert abs(float(logits @ ratio / (ratio @ ratio)) - 1) < 0.1
+    assert np.corrcoef(logits, ratio)[0, 1] > 0.99
+
+
+def test_symbols_are_looked_at_together() -> None:
+    """Where others were strong one draw says much; where nothing was, four say little."""
+    strong = np.array([[20.0, 0.0], [0.0, 20.0], [0.0, 20.0], [0.0, 1.0]])
+    fair = np.array([*[[510.0, 490.0], [495.0, 505.0]] * 10, [0.0, 4.0]])
+    assert together(strong)[-1] > 0.8
+    assert together(np.array([[0.0, 4.0]]))[-1] > 0.8
+    assert abs(together(fair)[-1] - 0.5) < 0.1
+    assert np.allclose(together(fair)[:-1], 0.5, atol=0.01)
+
+
+def test_rates_do_not_depend_on_which_input_is_called_the_first() -> None:
+    counts = np.array([[3.0, 1.0], [0.0, 7.0], [2.0, 2.0], [900.0, 100.0]])
+    np.testing.assert_allclose(together(counts), 1 - together(counts[:, ::-1]))
+    assert math.isclose(0.1, together(counts)[-1], rel_tol=0.05)

@@ -14,6 +14,7 @@ import dplitmus
 from dplitmus import cli, findings
 from dplitmus.errors import InputError
 from dplitmus.report import finding as page
+from dplitmus.report.json import as_input
 from dplitmus.report.text import at_least
 
 VOID = {"meta", "link", "br", "img", "hr", "input"}
@@ -212,6 +213,26 @@ def test_every_truncation_of_a_page_is_refused(tmp_path: Path) -> None:
         file.write_text(text[:length])
         with pytest.raises(InputError, match="DP209"):
             findings.read(file)
+
+
+def test_a_pair_of_a_million_numbers_is_summed_up_and_kept(tmp_path: Path) -> None:
+    """What people read stays short; the JSON, in a file or in the page, gives the inputs back."""
+    places = 1_000_000
+    x = np.zeros(places)
+    x_prime = x.copy()
+    x_prime[[3, 123_456]] = 1.0, -np.inf
+    result = audited(lambda x, n, rng: x[3] + rng.laplace(scale=0.1, size=n), neighbours=[(x, x_prime)])
+    text, card = str(result), result._repr_html_()
+    assert len(text) < 3000
+    assert "they differ in 2 of 1,000,000 places: 3, 123456" in text
+    page = result.to_html(tmp_path / "big.html")
+    shown = re.sub("<script.*?</script>", "", page, flags=re.DOTALL)
+    assert len(card) < len(shown) < 100_000
+    assert "in 2 of 1,000,000 places: 3, 123456" in shown
+    for file in (result.save(tmp_path / "big.json"), tmp_path / "big.html"):
+        pair = findings.read(file)[0]["pairs"][0]
+        for name, value in (("x", x), ("x_prime", x_prime)):
+            np.testing.assert_array_equal(value, as_input(pair[name], "numbers"))
 
 
 def test_to_html_writes_the_page_and_refuses_where_it_cannot(tmp_path: Path) -> None:

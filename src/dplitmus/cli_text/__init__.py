@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import click
 
-from dplitmus.cli import Group
-from dplitmus.cli import _examples as examples
 from dplitmus.cli_text.comparing import compare
 from dplitmus.cli_text.releasing import encode, rewrite
 from dplitmus.cli_text.studying import attack, audit
 from dplitmus.cli_text.training import train
+from dplitmus.console import Group, examples
 
 
 @click.group(
@@ -26,9 +25,6 @@ from dplitmus.cli_text.training import train
 )
 def text() -> None:
     """DPText and ADePT, as published and corrected: train, attack, audit."""
-    from dplitmus.text.extra import require
-
-    require()
 
 
 for _command in (train, encode, rewrite, attack, audit, compare):

@@ -9,10 +9,15 @@ from typing import Any
 import click
 
 from dplitmus import __version__
-from dplitmus.cli import FOUND, Count
-from dplitmus.cli import _examples as examples
-from dplitmus.cli import _say as say
-from dplitmus.cli_text.options import DEMO_SETTINGS, config_file, data_columns, dataset, threads_option
+from dplitmus.cli_text.options import (
+    DEMO_SETTINGS,
+    TextCommand,
+    config_file,
+    data_columns,
+    dataset,
+    threads_option,
+)
+from dplitmus.console import FOUND, Count, examples, say
 from dplitmus.errors import bad_value
 
 _EPSILONS = {False: (1.0, 10.0, 100.0), True: (1.0, 5.0)}  # of a demo: few draws can certify them
@@ -20,10 +25,11 @@ _REWRITING = (1.0, 10.0, 100.0)  # the noise of ADePT is on many numbers: nothin
 
 
 @click.command(
+    cls=TextCommand,
     epilog=examples(
         "dplitmus text compare --demo",
         "dplitmus text compare data.csv --label-column label --private-column gender --epsilon 1",
-    )
+    ),
 )
 @click.argument("data", required=False)
 @config_file
@@ -62,6 +68,7 @@ def compare(
     """
     from dplitmus import store
     from dplitmus.errors import one_of, positive_number
+    from dplitmus.samples import checked_samples
     from dplitmus.text import page
     from dplitmus.text.adept import ADePTSettings
     from dplitmus.text.comparing import Plan
@@ -72,12 +79,13 @@ def compare(
     claims = sorted({positive_number("epsilon", value) for value in epsilons or _EPSILONS[demo]})
     if not 0 < test_share < 1:
         raise bad_value("test_share", test_share, "be between 0 and 1", help="try --test-share 0.3")
+    draws = checked_samples((6_000 if demo else 200_000) if samples is None else samples)
     names = ("text_column", "label_column", "private_columns", "form", "drop_missing")
     found, name = dataset(data, demo, {key: given.pop(key) for key in names})
     if found.labels is None and "dptext" in chosen:
         raise click.UsageError("DPText needs --label-column (or --system adept alone)")
     shared = {"seed": seed, "threads": given["threads"], "truncate": given["truncate"]}
-    shared |= {"epochs": given["epochs"]} if given["epochs"] else {}
+    shared |= {} if given["epochs"] is None else {"epochs": given["epochs"]}
     folder = store.prepare_directory(out)
     train_set, test_set = found.split(test_share, seed)
     plan = Plan(
@@ -89,7 +97,7 @@ def compare(
             **{**(DEMO_SETTINGS["dptext"] if demo else {}), **shared}, reading=given["reading"]
         ),
         adept=ADePTSettings(**{**(DEMO_SETTINGS["adept"] if demo else {}), **shared}),
-        samples=samples or (6_000 if demo else 200_000),
+        samples=draws,
         seed=seed,
         tell=_step,
     )

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dplitmus.cli import Count
+from dplitmus.console import Count
 from dplitmus.errors import InputError, did_you_mean
+from dplitmus.text.extra import require
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +32,16 @@ DEMO_SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def from_toml(ctx: click.Context, _param: click.Parameter, file: str | None) -> str | None:
+class TextCommand(click.Command):
+    """A command that needs the extra when it runs; its help and its usage errors do not."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Say what is missing before any work."""
+        require()
+        return super().invoke(ctx)
+
+
+def from_toml(ctx: click.Context, param: click.Parameter, file: str | None) -> str | None:
     """Take defaults of this command from a TOML file; a name that no flag has is refused."""
     if file is None:
         return None
@@ -42,19 +52,23 @@ def from_toml(ctx: click.Context, _param: click.Parameter, file: str | None) -> 
         raise InputError(message, code="DP202", help="check the path") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{file!r} is not TOML: {error}", code="DP202", help="repair the file") from error
-    names = {
-        flag.lstrip("-"): option.name
+    known = {
+        flag.lstrip("-"): option
         for option in ctx.command.params
-        if isinstance(option, click.Option)
+        if isinstance(option, click.Option) and option.name != param.name
         for flag in option.opts
         if flag.startswith("--")
     }
-    for name in found:
-        if name.replace("_", "-") not in names:
-            hint = did_you_mean(name, names) or f"see  {ctx.command_path} --help"
+    given = {}
+    for name, value in found.items():
+        option = known.get(name.replace("_", "-"))
+        if option is None:
+            hint = did_you_mean(name, known) or f"see  {ctx.command_path} --help"
             raise InputError(f"{file!r} sets {name!r}, which is no option here", code="DP202", help=hint)
-    given = {names[name.replace("_", "-")]: value for name, value in found.items()}
-    ctx.default_map = {**(ctx.default_map or {}), **{str(name): value for name, value in given.items()}}
+        if isinstance(value, list) and not option.multiple:
+            raise InputError(f"{file!r} gives {name!r} several values", code="DP202", help="give it one")
+        given[str(option.name)] = [value] if option.multiple and not isinstance(value, list) else value
+    ctx.default_map = {**(ctx.default_map or {}), **given}
     return file
 
 

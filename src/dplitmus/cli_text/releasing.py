@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dplitmus.cli import _examples as examples
-from dplitmus.cli import _say as say
 from dplitmus.cli_text.options import (
+    TextCommand,
     config_file,
     data_columns,
     loaded_model,
     release_options,
     threads_option,
 )
+from dplitmus.console import examples, say
 
 if TYPE_CHECKING:
     from dplitmus.text.data import Dataset
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog=examples("dplitmus text encode model texts.txt --ledger ledger.json --out vectors.jsonl")
+    cls=TextCommand,
+    epilog=examples("dplitmus text encode model texts.txt --ledger ledger.json --out vectors.jsonl"),
 )
 @click.argument("model")
 @click.argument("data")
@@ -49,7 +51,7 @@ def encode(model: str, data: str, threads: int, **given: Any) -> int:
     return 0
 
 
-@click.command(epilog=examples("dplitmus text rewrite model texts.txt --epsilon 100"))
+@click.command(cls=TextCommand, epilog=examples("dplitmus text rewrite model texts.txt --epsilon 100"))
 @click.argument("model")
 @click.argument("data")
 @config_file
@@ -82,24 +84,24 @@ def _before_release(
     found = read(data, **{name: given[name] for name in names})
     if given["out"]:
         store.prepare_file(given["out"])
-    account = _ledger(given["ledger_file"], given["budget"], given["epsilon"] or loaded.layer.budget)
+    account = _ledger(given["ledger_file"], given["budget"], loaded.layer.budget)
     return loaded, found, account
 
 
-def _ledger(file: str | None, budget: float | None, epsilon: float) -> Ledger | None:
+def _ledger(file: str | None, budget: float | None, usual: float) -> Ledger | None:
     from dplitmus.text.ledger import Ledger
 
     if file is None:
         if budget is not None:
             raise click.UsageError("--budget needs --ledger FILE, which remembers it")
         return None
-    return Ledger.open(file, epsilon if budget is None else budget)
+    return Ledger.open(file, usual if budget is None and not Path(file).exists() else budget)
 
 
 def _written(out: str | None, content: str) -> None:
     from dplitmus import store
 
     if out is None:
-        say(content.rstrip("\n"))
+        say(content.rstrip("\n"), data=True)
     else:
         store.write(store.prepare_file(out), content)

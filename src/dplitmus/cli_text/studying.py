@@ -8,26 +8,24 @@ from typing import Any
 import click
 
 from dplitmus import __version__
-from dplitmus.cli import FOUND, Count
-from dplitmus.cli import _examples as examples
-from dplitmus.cli import _finding_file as finding_file
-from dplitmus.cli import _progress as progress_bar
-from dplitmus.cli import _say as say
 from dplitmus.cli_text.options import (
     DEMO_ROWS,
+    TextCommand,
     config_file,
     data_columns,
     dataset,
     loaded_model,
     threads_option,
 )
+from dplitmus.console import FOUND, Count, examples, finding_file, progress_bar, say
 
 
 @click.command(
+    cls=TextCommand,
     epilog=examples(
         "dplitmus text attack model --demo",
         "dplitmus text attack model data.csv --label-column label --private-column gender",
-    )
+    ),
 )
 @click.argument("model")
 @click.argument("data", required=False)
@@ -72,7 +70,8 @@ def attack(
 
 
 @click.command(
-    epilog=examples("dplitmus text audit model", "dplitmus text audit model --texts texts.txt --view texts")
+    cls=TextCommand,
+    epilog=examples("dplitmus text audit model", "dplitmus text audit model --texts texts.txt --view texts"),
 )
 @click.argument("model")
 @config_file
@@ -83,7 +82,7 @@ def attack(
     "--view",
     default="vectors",
     show_default=True,
-    help="'vectors', 'raw' (no statistics) or 'texts' (rewrites).",
+    help="'vectors' (six statistics of each), 'raw' (as released) or 'texts' (rewrites).",
 )
 @click.option("--samples", type=Count(), default=200_000, show_default=True, help="Releases in all, at most.")
 @click.option("--seconds", type=float, help="Stop after so many seconds.")
@@ -130,8 +129,17 @@ def audit(
         store.write(file, finding)
     if update_card:
         loaded.save_pretrained(model)
-    again = ["dplitmus", "text", "audit", model, *(["--texts", texts] if texts else [])]
-    again += ["--view", given["view"], "--samples", str(given["samples"]), "--seed", str(result.seed)]
-    again += ["--epsilon", str(given["epsilon"])] * (given["epsilon"] is not None)
-    say(report.audit(result, reproduce=shlex.join(again)))
+    say(report.audit(result, reproduce=_again(click.get_current_context(), model, result.seed)))
     return FOUND if violated else 0
+
+
+def _again(ctx: click.Context, model: str, seed: int | None) -> str:
+    """The command with what was asked of it, by flags or by a file, and the seed that was drawn."""
+    given = {**ctx.params, "seed": seed}
+    words = ["dplitmus", "text", "audit", model]
+    for option in ctx.command.params:
+        value = given.get(str(option.name))
+        if option.name in {"model", "json_file", "update_card"} or value in (None, option.default):
+            continue
+        words += [option.opts[0], str(value)]
+    return shlex.join(words)

@@ -7,20 +7,25 @@ from typing import Any
 
 import click
 
-from dplitmus.cli import Count
-from dplitmus.cli import _examples as examples
-from dplitmus.cli import _progress as progress_bar
-from dplitmus.cli import _say as say
-from dplitmus.cli_text.options import DEMO_SETTINGS, config_file, data_columns, dataset, threads_option
+from dplitmus.cli_text.options import (
+    DEMO_SETTINGS,
+    TextCommand,
+    config_file,
+    data_columns,
+    dataset,
+    threads_option,
+)
+from dplitmus.console import Count, examples, progress_bar, say
 from dplitmus.errors import InputError
 
 
 @click.command(
+    cls=TextCommand,
     epilog=examples(
         "dplitmus text train dptext --demo --out model",
         "dplitmus text train dptext data.csv --label-column label --private-column gender --out m",
         "dplitmus text train adept texts.txt --sensitivity published --out m",
-    )
+    ),
 )
 @click.argument("system")
 @click.argument("data", required=False)
@@ -91,11 +96,11 @@ def train(system: str, data: str | None, demo: bool, out: str, **given: Any) -> 
     claim = model.claim()
     say(f"{system}: trained on {len(found):,} texts, loss {model.history['loss'][-1]:.3f}")
     say(
-        f"  bound {claim['bound']}, radius {claim['radius']:g}, {claim['dimension']} numbers; sensitivity "
-        f"{claim['sensitivity']:g}, declared epsilon {claim['epsilon']:g}"
+        f"  bound {claim['bound']}, radius {claim['radius']:g}, latent size {claim['dimension']}; "
+        f"sensitivity {claim['sensitivity']:g}, declared epsilon {claim['epsilon']:g}"
     )
     if not claim["holds"]:
         say("  The claim is false: a published mistake, or no noise at all. Release nothing with it.")
-    say(f"  Written to {folder}: config.json, model.safetensors, README.md")
+    say(f"  Written to {folder}; what it promises stands in README.md, the model card.")
     say(f"  Audit it:  dplitmus text audit {shlex.quote(str(folder))}")
     return 0

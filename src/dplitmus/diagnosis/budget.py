@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dplitmus.chunks import Desk
+from dplitmus.dispatch import Dispatch
 from dplitmus.errors import DplitmusError
+from dplitmus.executors import Inline
 from dplitmus.neighbours import Pair
 from dplitmus.samples import draw_labelled, stream
-from dplitmus.search import Arm, Inline, Search
+from dplitmus.search import Arm, Search
+from dplitmus.shipping import Parcel
 from dplitmus.verdict import Note
 
 if TYPE_CHECKING:
@@ -69,11 +73,11 @@ def _loss(subject: Subject, size: int, draws: int) -> float | None:
     pair = Pair(x, x_prime, f"the first {size}")
     arm = Arm(0, pair)
     search = Search(
-        callee=subject.callee, claim=subject.claim, arms=[arm], budget=int(_LEARNED * draws), alpha=1e-6,
-        seed=subject.seed + _PHASE + size, deadline=math.inf, progress=None, explore=1e-6,
+        parcel=Parcel(subject.callee.call), claim=subject.claim, arms=[arm], budget=int(_LEARNED * draws),
+        alpha=1e-6, seed=subject.seed + _PHASE + size, deadline=math.inf, progress=None, explore=1e-6,
     )  # fmt: skip
     try:
-        search.run(Inline(), stop_when_refuted=False)
+        search.run(Desk(Dispatch(Inline(), replays=True)), stop_when_refuted=False)
         batch = draw_labelled(
             subject.callee, pair, int((1 - _LEARNED) * draws), stream(subject.seed, _PHASE, size)
         )

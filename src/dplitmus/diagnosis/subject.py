@@ -11,8 +11,8 @@ import numpy as np
 from scipy.special import bdtrc
 
 from dplitmus.errors import DplitmusError
-from dplitmus.outputs import encode, row_keys
-from dplitmus.samples import draw_any, stream
+from dplitmus.outputs import row_keys
+from dplitmus.samples import draw_encoded, stream
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -172,7 +172,7 @@ class Subject:
         if n > self.spare // _CALLS_OF_OUR_OWN:
             return None
         try:
-            return encode(draw_any(self.callee, x, n, stream(self.seed, phase)))
+            return draw_encoded(self.callee, x, n, stream(self.seed, phase))
         except DplitmusError:
             return None  # it may refuse inputs that nobody promised to accept
 
@@ -187,7 +187,9 @@ def examined(
     if stock is not None:
         rows = np.arange(min(_MOST_ROWS, len(stock.low.keys)))
         found = (stock.low.rows(rows), stock.high.rows(rows))
-        return tuple(Outputs(*part, np.zeros(rows.size, dtype=np.intp)) for part in found)  # type: ignore[return-value]
+        calls = np.zeros(rows.size, dtype=np.intp)
+        low, high = (Outputs(part.values, part.keys, part.names, calls) for part in found)
+        return low, high
     return tuple(  # type: ignore[return-value]
         _gathered(_fresh(callee, x, seed, side, fresh), sample, label=bool(side))
         for side, x in enumerate((pair.x, pair.x_prime))
@@ -201,8 +203,7 @@ def _fresh(callee: Callee, x: Any, seed: int, side: int, draws: int) -> list[Enc
         return []
     try:
         return [
-            encode(draw_any(callee, x, size, stream(seed, _PHASE_FRESH, side, call)))
-            for call in range(_CALLS)
+            draw_encoded(callee, x, size, stream(seed, _PHASE_FRESH, side, call)) for call in range(_CALLS)
         ]
     except DplitmusError:
         return []

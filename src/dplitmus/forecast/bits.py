@@ -7,7 +7,7 @@ experts that look at outputs. One regression sees single bits.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -36,6 +36,7 @@ _THRESHOLDS = 12  # of grains and of exponents, each
 class Through:
     """An expert that sees a view of the outputs instead of the outputs."""
 
+    streams: ClassVar[bool] = False
     view: Callable[[Batch], Floats]
     expert: Expert
 
@@ -80,6 +81,7 @@ class Lattice(Symbols):
     The format is that of the outputs when everything so far was learned anew.
     """
 
+    streams: ClassVar[bool] = False  # the format is found when everything is learned anew
     precision: int = 53
 
     def learn(self, batch: Batch, *, whole: bool) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -78,6 +78,7 @@ class Clamp:
     intercept: bool = False
     centre: float = 0.0
     widths: Widths | None = None
+    streams: ClassVar[bool] = False
 
     def learn(self, batch: Batch, *, whole: bool) -> None:
         """Refit on everything so far (`whole`), or add new draws to frozen features."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
@@ -50,6 +50,7 @@ class Regression:
     certain: bool = False  # its uncertainty no longer matters
     centre: Floats = field(default_factory=lambda: np.zeros(0))
     scale: Floats = field(default_factory=lambda: np.ones(0))
+    streams: ClassVar[bool] = False
 
     def learn(self, batch: Batch, *, whole: bool) -> None:
         """Refit on everything so far (`whole`), or let the posterior be the prior of new draws."""

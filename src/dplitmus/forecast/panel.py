@@ -11,13 +11,14 @@ become good late (Herbster and Warmuth 1998).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from dplitmus.forecast import bits
 from dplitmus.forecast.clamp import Clamp
 from dplitmus.forecast.features import Atoms, Coordinates, Decorrelated, Ramps, Regression
+from dplitmus.forecast.noise import Noise
 from dplitmus.forecast.tables import Edges, Regions, Symbols, Tree
 from dplitmus.outputs import join
 
@@ -39,6 +40,8 @@ _IDLE = 1e-3  # weight below which an expert is scored on that sample only
 
 class Expert(Protocol):
     """A forecaster: two methods, one page."""
+
+    streams: ClassVar[bool]  # adding new draws gives what a fit of everything would, and costs little
 
     def learn(self, batch: Batch, *, whole: bool) -> None:
         """Learn from labelled outputs: everything so far if `whole`, otherwise new ones only."""
@@ -94,6 +97,8 @@ class Panel:
             ]
         if numeric and batch.values.shape[1] > 1:
             members.append((0.05, Regression(Decorrelated())))
+        if numeric and shaped:
+            members.append((0.25, Noise()))
         if numeric and shaped and raw_too:
             members.append((0.15, Clamp(oriented=False)))
         if shaped:
@@ -163,6 +168,8 @@ class Panel:
                 self.past = [join(self.past)]
                 expert.learn(self.past[0], whole=True)
                 self.taught[k] = self.draws
+            elif expert.streams:
+                expert.learn(batch, whole=False)
         if freeze:
             self.frozen, self.past = True, []
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from scipy.special import gammaln
+
+from dplitmus.forecast.rates import together
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,8 +17,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_PRIORS = np.array([0.1, 0.5, 2.0, 8.0, 64.0, 512.0])  # pseudo-counts, from trusting to cautious
-_PREFERENCE = np.log([0.24, 0.24, 0.24, 0.24, 0.02, 0.02])  # a weak signal takes many draws anyway
 _MOST_SYMBOLS = 4096
 _LEAVES = 128  # of a tree
 _TAIL, _TAIL_RATIO, _LEAST_IN_TAIL = 1 / 64, 0.8, 8  # where tails begin, steps into them, draws at their ends
@@ -29,7 +29,8 @@ class Symbols:
 
     keys: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
     counts: Floats = field(default_factory=lambda: np.zeros((0, 2)))
-    share: Floats = field(default_factory=lambda: np.full(_PRIORS.size, 1 / _PRIORS.size))
+    rates: Floats = field(default_factory=lambda: np.zeros(0))
+    streams: ClassVar[bool] = True
 
     def learn(self, batch: Batch, *, whole: bool) -> None:
         """Count outputs by label; outputs beyond the table's size are forgotten, rarest first."""
@@ -46,17 +47,15 @@ class Symbols:
             keep = np.sort(np.argsort(-fresh.sum(axis=1), kind="stable")[:_MOST_SYMBOLS])
             found, fresh = found[keep], fresh[keep]
         self.keys, self.counts = found, fresh
-        self.share = _prior_weights(fresh)
+        self.rates = together(fresh)
 
     def forecast(self, batch: Batch) -> Floats:
-        """Share of label 1 among equal outputs, with pseudo-counts; 1/2 for new ones."""
+        """What the labels of equal outputs, and of all others, make likely; 1/2 for new ones."""
         if not self.keys.size:
             return np.full(len(batch), 0.5)
         keys = self.keys_of(batch)
         place = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)
-        ones, total = self.counts[:, 1], self.counts.sum(axis=1)
-        by_symbol = ((ones[:, np.newaxis] + _PRIORS) / (total[:, np.newaxis] + 2 * _PRIORS)) @ self.share
-        return np.where(self.keys[place] == keys, by_symbol[place], 0.5)
+        return np.where(self.keys[place] == keys, self.rates[place], 0.5)
 
     def keys_of(self, batch: Batch) -> NDArray[np.uint64]:
         """What identifies an output."""
@@ -74,20 +73,6 @@ class Regions(Symbols):
         if batch.geometry is None:
             return np.zeros(len(batch), dtype=np.uint64)
         return batch.geometry.regions(batch.values)
-
-
-def _prior_weights(counts: Floats) -> Floats:
-    """Posterior weights of the pseudo-counts: Beta-binomial evidence of all symbols together."""
-    zeros, ones = counts[:, 0, np.newaxis], counts[:, 1, np.newaxis]
-    a = _PRIORS
-    evidence = (
-        gammaln(zeros + a)
-        + gammaln(ones + a)
-        - gammaln(zeros + ones + 2 * a)
-        + gammaln(2 * a)
-        - 2 * gammaln(a)
-    ).sum(axis=0) + _PREFERENCE
-    return np.asarray(np.exp(evidence - np.logaddexp.reduce(evidence)))
 
 
 @dataclass
@@ -108,6 +93,7 @@ class Tree:
     history: list[tuple[Floats, NDArray[np.bool_]]] = field(default_factory=list)
     cut_at: int = 0
     kept: int = 0
+    streams: ClassVar[bool] = False
 
     def __getstate__(self) -> dict[str, object]:
         """A copy forecasts and does not learn: it travels without the history."""
@@ -216,7 +202,7 @@ class Edges:
 
     ends: Floats = field(default_factory=lambda: np.full((2, 2), np.nan))  # [label][min, max]
     outside: Floats = field(default_factory=lambda: np.zeros((2, 2)))
-    seen: list[Floats] = field(default_factory=list)
+    streams: ClassVar[bool] = False
 
     def learn(self, batch: Batch, *, whole: bool) -> None:
         """Widen the seen support of each label, and count the other label's draws beyond it."""

@@ -49,6 +49,7 @@ class Callee:
     takes_rng: bool
     rounded_bit: Callable[[float], RoundedBit | None] | None
     one_at_a_time: bool = False  # lifted by `each`: a call takes as long as its draws
+    on_error: str = "fail"  # what an exception means: the end, an output ("symbol"), another try ("retry")
 
 
 def as_callee(mechanism: object) -> Callee:

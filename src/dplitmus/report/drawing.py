@@ -8,7 +8,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from dplitmus.report import html, svg
+from dplitmus.report import html
+from dplitmus.report.histogram import Bar, histogram
+from dplitmus.report.lines import Chart, Series
+from dplitmus.report.svg import Words
 from dplitmus.report.text import at_least
 
 if TYPE_CHECKING:
@@ -25,7 +28,7 @@ def distributions(finding: Finding, identity: str) -> Iterator[str]:
     bins = both["bins"]
     totals = [max(1, sum(one[side] for one in bins)) for side in ("x", "x_prime")]
     bars = [
-        svg.Bar(
+        Bar(
             one["name"],
             math.nan if one["low"] is None else one["low"],
             math.nan if one["high"] is None else one["high"],
@@ -42,12 +45,12 @@ def distributions(finding: Finding, identity: str) -> Iterator[str]:
         if any(bar.event for bar in bars)
         else "No event is shaded, for none refutes the claim."
     )
-    sampled = f"{totals[0]:,} outputs on x and {totals[1]:,} on x' from the search; pair: {both['pair']}."
-    words = svg.Words(
+    sampled = f"{totals[0]:,} outputs on x and {totals[1]:,} on x' from the search (pair: {both['pair']})."
+    words = Words(
         identity=f"{identity}-outputs", title="Outputs on both inputs", description=f"{sampled} {event}"
     )
     yield html.heading("Both output distributions")
-    yield html.charts([(svg.histogram(bars, both["of"], words), f"{sampled} {event}")])
+    yield html.charts([(histogram(bars, both["of"], words), f"{sampled} {event}")])
     rows = [
         (
             _bin_name(one),
@@ -76,35 +79,36 @@ def history(finding: Finding, identity: str) -> Iterator[str]:
     needed = -math.log((finding.get("alphas") or {"search": finding["alpha"]})["search"])
     epsilon = finding["claim"]["epsilon"]
     exam = finding.get("exam")
-    last = None
-    if exam and finding["epsilon_lower"] > moments[-1]["epsilon_lower"]:
-        last = (finding["samples"], finding["epsilon_lower"], "exam")
-    bound = svg.Curve(
-        points=[(one["draws"], one["epsilon_lower"]) for one in moments],
-        label="certified epsilon",
-        level=epsilon,
-        level_name=f"claimed {epsilon:g}",
-        stop=stop,
-        last=last,
-    )
-    wealth = svg.Curve(
-        points=[(one["draws"], one["log_wealth"]) for one in moments],
-        label="log wealth",
-        level=needed,
-        level_name=f"refuted from {needed:.1f} on",
-        stop=stop,
-    )
+    better = bool(exam and finding["epsilon_lower"] > moments[-1]["epsilon_lower"])
+    reached = [Series("exam", "xp", [(finding["samples"], finding["epsilon_lower"])])] if better else []
+
+    def chart(name: str, key: str, level: tuple[str, float], *others: Series) -> Chart:
+        points = [(one["draws"], one[key]) for one in moments]
+        heights = [y for line in (points, *(one.points for one in others)) for _, y in line]
+        tallest = max([level[1], *(y for y in heights if math.isfinite(y))])
+        return Chart(
+            x_label="draws",
+            y_label=name,
+            series=[Series(name, "x", points), *others],
+            levels=[level],
+            stop=("search stopped", stop),
+            bottom=min([0.0, *heights]),
+            top=tallest * 1.08 or 1.0,
+        )
+
+    bound = chart("certified epsilon", "epsilon_lower", (f"claimed {epsilon:g}", epsilon), *reached)
+    wealth = chart("log wealth", "log_wealth", (f"refuted from {needed:.1f} on", needed))
     final = moments[-1]
     captions = (
         f"The bound at any time of the search: {at_least(final['epsilon_lower'])} after {stop:,} draws"
-        + (f"; the exam on fresh draws certifies {at_least(last[1])}." if last else "."),
+        + (f"; the exam on fresh draws certifies {at_least(finding['epsilon_lower'])}." if better else "."),
         f"Wealth of the bets against the claim: e^{final['log_wealth']:.1f} after {stop:,} draws, where "
         "the search "
         "stopped.",
     )
     drawn = [
-        svg.curve(chart, svg.Words(identity=f"{identity}-{name}", title=heading, description=caption))
-        for chart, name, heading, caption in (
+        one.draw(Words(identity=f"{identity}-{name}", title=heading, description=caption))
+        for one, name, heading, caption in (
             (bound, "bound", "Certified epsilon against draws", captions[0]),
             (wealth, "wealth", "Wealth against draws", captions[1]),
         )

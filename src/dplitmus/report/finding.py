@@ -10,6 +10,7 @@ import json as standard_json
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from dplitmus.neighbours import in_relation_words
 from dplitmus.report import computing, drawing, html, json
 from dplitmus.report.text import at_least
 
@@ -94,6 +95,10 @@ def _banner(finding: Finding) -> str:
 def _facts(finding: Finding) -> Iterator[tuple[str, str]]:
     yield "mechanism", str(finding["mechanism"])
     yield "claimed", claimed(finding)
+    if finding.get("claimed_by"):
+        yield "", f"by {finding['claimed_by']}"
+    if finding.get("relation"):
+        yield "neighbours", in_relation_words(finding["relation"])
     yield "certified", f"epsilon >= {at_least(finding['epsilon_lower'])}"
     if finding["claim"]["delta"] or (finding["level"] == "bits" and finding["delta_lower"]):
         yield "", f"delta >= {finding['delta_lower']:.3g} at the claimed epsilon"

@@ -48,16 +48,21 @@ _PARTS = """
 .dplitmus .verdict.bad { border-color: var(--bad); } .dplitmus .verdict.bad strong { color: var(--bad); }
 .dplitmus dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; }
 .dplitmus dt { color: var(--soft); } .dplitmus dd { margin: 0; min-width: 0; overflow-wrap: anywhere; }
-.dplitmus .charts { display: flex; flex-wrap: wrap; gap: 1rem; }
-.dplitmus .charts figure { flex: 1 1 20rem; max-width: 34rem; margin: 0; }
+.dplitmus .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr));
+  gap: 1rem; }
+.dplitmus .charts figure { margin: 0; max-width: 34rem; }
 .dplitmus svg { width: 100%; height: auto; font: 12px system-ui, sans-serif; fill: var(--ink); }
 .dplitmus svg text { paint-order: stroke; stroke: var(--paper); stroke-width: 3px; stroke-linejoin: round; }
 .dplitmus svg .line { fill: none; stroke-width: 2; } .dplitmus svg .grid { stroke: var(--line); }
 .dplitmus svg .line.x { stroke: var(--x); }
 .dplitmus svg .line.xp { stroke: var(--xp); stroke-dasharray: 5 2; }
+.dplitmus svg .line.good { stroke: var(--good); }
 .dplitmus svg .fill.x { fill: var(--x); } .dplitmus svg .fill.xp { fill: var(--xp); }
+.dplitmus svg .fill.good { fill: var(--good); }
+.dplitmus svg .bar.x { stroke: var(--x); } .dplitmus svg .bar.xp { stroke: var(--xp); }
+.dplitmus svg .bar.good { stroke: var(--good); }
 .dplitmus svg .event { fill: var(--event); }
-.dplitmus svg .mark, .dplitmus svg .stop { stroke: var(--ink); stroke-dasharray: 4 3; }
+.dplitmus svg .mark { stroke: var(--ink); stroke-dasharray: 4 3; }
 .dplitmus button { font: inherit; font-weight: inherit; color: inherit; background: none; border: 0;
   padding: 0; cursor: pointer; text-decoration: underline dotted; }
 """

@@ -70,10 +70,15 @@ def audit(result: Result, *, version: str) -> dict[str, Any]:
         "alpha": result.alpha,
         "mechanism": result.mechanism,
         "target": result.target,
+        "relation": result.relation,
+        "claimed_by": result.claimed_by,
         "samples": result.samples,
         "budget": result.budget,
         "level": result.level,
         "stop": result.stop,
+        "on_error": result.on_error,
+        "isolate": result.isolate,
+        "piece": result.piece,
         "counterexample": found and vars(found) | _inputs(found.x, found.x_prime),
         "exam": result.exam and result.exam._asdict(),
         "pairs": [pair._asdict() | _inputs(pair.x, pair.x_prime) for pair in result.pairs],
@@ -160,7 +165,7 @@ def as_input(value: Any, form: str) -> Any:
 
 def _restored(value: Any) -> Any:
     if isinstance(value, list):
-        return [_restored(item) for item in value]
+        return [_restored(item) for item in value] if {str, list} & set(map(type, value)) else value
     return float(value) if isinstance(value, str) else value
 
 
@@ -182,7 +187,7 @@ def _laid_out(value: object, newline: str) -> str:
     inner = newline + "  "
     items = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
     # A record of scalars is a row of a table; the document itself is not.
-    if (newline == "\n" and isinstance(value, dict)) or any(isinstance(item, dict | list) for item in items):
+    if (newline == "\n" and isinstance(value, dict)) or {dict, list} & set(map(type, items)):
         if isinstance(value, dict):
             rows = [
                 f"{json.dumps(key, ensure_ascii=False)}: {_laid_out(item, inner)}"
@@ -199,5 +204,8 @@ def _plain(value: object) -> object:
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
+        kinds = set(map(type, value))
+        if kinds <= {int, bool} or (kinds == {float} and all(map(math.isfinite, value))):
+            return list(value)  # a million numbers need no second look at each
         return [_plain(item) for item in value]
     return value

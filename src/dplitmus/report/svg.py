@@ -1,6 +1,7 @@
-"""Charts as inline SVG: no script, no font to load, colours of the page, readable without colour.
+"""What every chart is made of: axes, grid, legend and a frame with a title, as inline SVG.
 
-Takes bins or points; gives markup with a title and a description for those who cannot see it.
+No script, no font to load, colours of the page (`report.html` has the style), readable without colour: every
+kind of series has its own line and marker.
 """
 
 from __future__ import annotations
@@ -8,14 +9,14 @@ from __future__ import annotations
 import html
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_WIDTH, _HEIGHT = 420, 250
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 10, 30, 40
-_ROW = 34  # height of the two bars of a named output
+WIDTH, HEIGHT = 420, 250
+LEFT, RIGHT, TOP, BOTTOM = 46, 10, 30, 40
+_LETTER = 6.2  # about the width of a letter of the legend
 
 
 class Axis:
@@ -34,26 +35,26 @@ class Axis:
         share = min(max((place - self.low) / (self.high - self.low), 0.0), 1.0)
         return self.start + share * (self.end - self.start)
 
+    def value(self, place: float) -> float:
+        """The value at a place of the axis."""
+        value = self.low + (place - self.start) / (self.end - self.start) * (self.high - self.low)
+        return 10.0**value if self.log else value
+
     def ticks(self) -> list[float]:
         """Round values inside the axis."""
         if self.log:
-            return [10.0**k for k in range(math.ceil(self.low - 1e-9), math.floor(self.high + 1e-9) + 1)]
+            decades = range(math.floor(self.low - 1e-9), math.floor(self.high + 1e-9) + 1)
+            for steps in ((1.0,), (1.0, 2.0, 5.0)):  # less than three decades: what lies between them, too
+                ticks = [step * 10.0**k for k in decades for step in steps]
+                inside = [tick for tick in ticks if self.low - 1e-9 <= math.log10(tick) <= self.high + 1e-9]
+                if len(inside) >= 3:
+                    break
+            return inside
         step = 10 ** math.floor(math.log10((self.high - self.low) / 2))
         while (self.high - self.low) / step > 6:
             step *= 2 if (self.high - self.low) / step < 12 else 5
         first = math.ceil(self.low / step - 1e-9)
         return [k * step for k in range(first, math.floor(self.high / step + 1e-9) + 1)]
-
-
-class Bar(NamedTuple):
-    """One bin: its shares on x and on x', whether it is in the event; a name, or the ends of an interval."""
-
-    name: str
-    low: float
-    high: float
-    x: float
-    x_prime: float
-    event: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,170 +66,62 @@ class Words:
     description: str
 
 
-def histogram(bars: Sequence[Bar], of: str, words: Words) -> str:
-    """Two distributions over the same bins, the event shaded."""
-    if all(bar.name for bar in bars):
-        return _named_bars(bars, words)
-    slots = Axis(0, len(bars), _LEFT, _WIDTH - _RIGHT, log=False)
-    widths = [bar.high - bar.low for bar in bars if not bar.name and math.isfinite(bar.high - bar.low)]
-    usual = sum(widths) / len(widths) if widths else 1.0
-    tall = [(_density(bar.x, bar, usual), _density(bar.x_prime, bar, usual)) for bar in bars]
-    up = Axis(0.0, max(max(pair) for pair in tall) or 1.0, _HEIGHT - _BOTTOM, _TOP, log=False)
-    shade = [
-        f'<rect class="event" x="{slots(i):.1f}" y="{_TOP}" width="{slots(i + 1) - slots(i) + 0.3:.1f}" '
-        f'height="{_HEIGHT - _BOTTOM - _TOP}"/>'
-        for i, bar in enumerate(bars)
-        if bar.event
-    ]
-    return _framed(
-        _HEIGHT,
-        words,
-        [
-            *shade,
-            *_rows(up, "share"),
-            _steps([pair[0] for pair in tall], slots, up, "x"),
-            _steps([pair[1] for pair in tall], slots, up, "xp"),
-            *_interval_labels(bars, slots),
-            f'<text x="{(_LEFT + _WIDTH) / 2:.0f}" y="{_HEIGHT - 6}" text-anchor="middle">'
-            f"{html.escape(of)}</text>",
-            *_legend([("x", "on x"), ("xp", "on x'"), ("event", "the event")]),
-        ],
-    )
-
-
-def _density(share: float, bar: Bar, usual: float) -> float:
-    width = bar.high - bar.low if not bar.name else math.inf
-    return share if not math.isfinite(width) else share * usual / width
-
-
-def _steps(heights: Sequence[float], slots: Axis, up: Axis, kind: str) -> str:
-    path = f"M{slots(0):.1f} {up(0):.1f}" + "".join(
-        f"V{up(height):.1f}H{slots(i + 1):.1f}" for i, height in enumerate(heights)
-    )
-    return f'<path class="line {kind}" d="{path}V{up(0):.1f}"/>'
-
-
-def _interval_labels(bars: Sequence[Bar], slots: Axis) -> Iterable[str]:
-    floor = _HEIGHT - _BOTTOM + 15
-    first = next(i for i, bar in enumerate(bars) if not bar.name)
-    for i in range(first):
-        yield f'<text x="{slots(i):.1f}" y="{floor}">{html.escape(bars[i].name[:8])}</text>'
-    edges = [(i, bar.low) for i, bar in enumerate(bars) if not bar.name and math.isfinite(bar.low)]
-    step = max(1, len(edges) // 5)
-    for i, low in edges[step // 2 :: step]:
-        yield f'<text x="{slots(i):.1f}" y="{floor}" text-anchor="middle">{low:.3g}</text>'
-    boundary = next((i for i in range(1, len(bars)) if bars[i - 1].event != bars[i].event), None)
-    if boundary is not None and not bars[boundary].name:
-        place = slots(boundary)
-        yield f'<path class="mark" d="M{place:.1f} {_TOP}V{_HEIGHT - _BOTTOM}"/>'
-
-
-def _named_bars(bars: Sequence[Bar], words: Words) -> str:
-    height = _TOP + _ROW * len(bars) + 8
-    left = 130
-    across = Axis(0.0, max(max(bar.x, bar.x_prime) for bar in bars) or 1.0, left, _WIDTH - 52, log=False)
-    parts = []
-    for i, bar in enumerate(bars):
-        y = _TOP + i * _ROW
-        if bar.event:
-            parts.append(f'<rect class="event" x="0" y="{y}" width="{_WIDTH}" height="{_ROW - 2}"/>')
-        name = bar.name if len(bar.name) <= 18 else bar.name[:16] + "..."
-        parts.append(f'<text x="4" y="{y + 20}">{html.escape(name)}</text>')
-        for kind, share, down in (("x", bar.x, 3), ("xp", bar.x_prime, 17)):
-            end = across(share)
-            parts.append(
-                f'<rect class="fill {kind}" x="{left}" y="{y + down}" width="{end - left:.1f}" height="11"/>'
-                f'<text x="{end + 4:.1f}" y="{y + down + 10}">{share:.3f}</text>'
-            )
-    keys = [("x", "on x"), ("xp", "on x'"), ("event", "the event")]
-    return _framed(height, words, [*parts, *_legend(keys)])
-
-
-@dataclass(frozen=True, kw_only=True)
-class Curve:
-    """Points over the number of draws, with a level to compare with and where the search stopped."""
-
-    points: Sequence[tuple[float, float]]
-    label: str
-    level: float
-    level_name: str
-    stop: float
-    last: tuple[float, float, str] | None = None  # one more point, reached in another way
-
-
-def curve(chart: Curve, words: Words) -> str:
-    """A line over the draws, on a logarithmic axis."""
-    points = list(chart.points)
-    xs = [x for x, _ in points] + ([chart.last[0]] if chart.last else [])
-    ys = (
-        [y for _, y in points if math.isfinite(y)]
-        + [chart.level, 0.0]
-        + ([chart.last[1]] if chart.last else [])
-    )
-    across = Axis(max(min(xs), 1), max(*xs, 2), _LEFT, _WIDTH - _RIGHT - 8, log=True)
-    up = Axis(min(ys), max(ys) * 1.08 or 1.0, _HEIGHT - _BOTTOM, _TOP, log=False)
-    path = "L".join(f"{across(x):.1f} {up(y):.1f}" for x, y in points)
-    level, stop = up(chart.level), across(chart.stop)
-    parts = [
-        *_rows(up, chart.label),
-        *(
-            f'<text x="{across(tick):.1f}" y="{_HEIGHT - _BOTTOM + 15}" text-anchor="middle">'
-            f"{count(tick)}</text>"
-            for tick in across.ticks()
-        ),
-        f'<text x="{(_LEFT + _WIDTH) / 2:.0f}" y="{_HEIGHT - 6}" text-anchor="middle">draws</text>',
-        f'<path class="mark" d="M{_LEFT} {level:.1f}H{_WIDTH - _RIGHT}"/>',
-        f'<text x="{_LEFT + 4}" y="{level - 4:.1f}">{html.escape(chart.level_name)}</text>',
-        f'<path class="stop" d="M{stop:.1f} {_TOP}V{_HEIGHT - _BOTTOM}"/>',
-        f'<text x="{stop - 4:.1f}" y="{_HEIGHT - _BOTTOM - 5}" text-anchor="end">search stopped</text>',
-        f'<path class="line x" d="M{path}"/>',
-        *(f'<circle class="fill x" cx="{across(x):.1f}" cy="{up(y):.1f}" r="2.2"/>' for x, y in points),
-    ]
-    if chart.last:
-        x, y, name = chart.last
-        parts.append(
-            f'<rect class="fill xp" x="{across(x) - 4:.1f}" y="{up(y) - 4:.1f}" width="8" height="8"/>'
-            f'<text x="{across(x) - 8:.1f}" y="{up(y) - 5:.1f}" text-anchor="end">{html.escape(name)}</text>'
-        )
-    return _framed(_HEIGHT, words, parts)
-
-
 def count(value: float) -> str:
-    """A number of draws for an axis.
+    """A number for an axis.
 
-    >>> [count(value) for value in (100.0, 1e4, 1e6, 1e9)]
-    ['100', '10k', '1M', '1000M']
+    >>> [count(value) for value in (0.05, 100.0, 1e4, 1e6, 1e9)]
+    ['0.05', '100', '10k', '1M', '1000M']
     """
     for size, letter in ((1e6, "M"), (1e3, "k")):
-        if value >= size:
-            return f"{value / size:.0f}{letter}"
-    return f"{value:.0f}"
+        if abs(value) >= size:
+            return f"{value / size:g}{letter}"
+    return f"{value:.4g}"
 
 
-def _rows(up: Axis, label: str) -> Iterable[str]:
+def rows(up: Axis, label: str) -> Iterable[str]:
+    """The grid of the vertical axis, its numbers and its name."""
     for tick in up.ticks():
         y = up(tick)
-        yield f'<path class="grid" d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}"/>'
-        yield f'<text x="{_LEFT - 5}" y="{y + 4:.1f}" text-anchor="end">{tick:.4g}</text>'
+        yield f'<path class="grid" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>'
+        yield f'<text x="{LEFT - 5}" y="{y + 4:.1f}" text-anchor="end">{count(tick)}</text>'
     yield f'<text x="4" y="14">{html.escape(label)}</text>'
 
 
-def _legend(keys: Sequence[tuple[str, str]]) -> Iterable[str]:
-    x = _WIDTH - 210
+def below(label: str) -> str:
+    """The name of the horizontal axis."""
+    middle = (LEFT + WIDTH - RIGHT) / 2
+    return f'<text x="{middle:.0f}" y="{HEIGHT - 6}" text-anchor="middle">{html.escape(label)}</text>'
+
+
+def legend(keys: Sequence[tuple[str, str]], y: float) -> Iterable[str]:
+    """Kinds and names, flush right."""
+    x = WIDTH - RIGHT - sum(26 + _LETTER * len(name) for _, name in keys)
     for kind, name in keys:
         shape = (
-            f'<rect class="event" x="{x}" y="5" width="14" height="12"/>'
+            f'<rect class="event" x="{x:.1f}" y="{y - 6}" width="14" height="12"/>'
             if kind == "event"
-            else f'<path class="line {kind}" d="M{x} 11h14"/>'
+            else f'<path class="line {kind}" d="M{x:.1f} {y}h14"/>{marker(kind, x + 7, y)}'
         )
-        yield f'{shape}<text x="{x + 18}" y="15">{html.escape(name)}</text>'
-        x += 62
+        yield f'{shape}<text x="{x + 18:.1f}" y="{y + 4}">{html.escape(name)}</text>'
+        x += 26 + _LETTER * len(name)
 
 
-def _framed(height: float, words: Words, parts: Iterable[str]) -> str:
+def marker(kind: str, x: float, y: float) -> str:
+    """What tells a kind of series apart without its colour."""
+    if kind == "x":
+        return f'<circle class="fill x" cx="{x:.1f}" cy="{y:.1f}" r="2.6"/>'
+    if kind == "xp":
+        return f'<rect class="fill xp" x="{x - 3:.1f}" y="{y - 3:.1f}" width="6" height="6"/>'
+    if kind == "good":
+        return f'<path class="fill good" d="M{x:.1f} {y - 4.5:.1f}l4 8h-8z"/>'
+    return ""
+
+
+def framed(height: float, words: Words, parts: Iterable[str]) -> str:
+    """The whole chart, with its title and description for those who cannot see it."""
     name = html.escape(words.identity, quote=True)
     return (
-        f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-labelledby="{name}-t {name}-d">'
+        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-labelledby="{name}-t {name}-d">'
         f'<title id="{name}-t">{html.escape(words.title)}</title>'
         f'<desc id="{name}-d">{html.escape(words.description)}</desc>{"".join(parts)}</svg>'
     )

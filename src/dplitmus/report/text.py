@@ -7,6 +7,7 @@ see it again.
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ import numpy as np
 from dplitmus import bounds
 from dplitmus.counts import SideCounts, VoteCounts
 from dplitmus.errors import in_words, one_line
+from dplitmus.neighbours import in_relation_words
 from dplitmus.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -72,7 +74,7 @@ def audit(result: Result, *, reproduce: str | None = None, width: int = WIDTH) -
         return narrowed(audit(result, reproduce=reproduce), width)
     violated = result.verdict is Verdict.VIOLATED
     code = "DP101" if violated else "DP102"
-    lines = [_headline(result, code), ""]
+    lines = [_headline(result, code), "", *_premises(result)]
     if not result.finished:
         lines += [*_wrap("Unfinished: the run was interrupted; what follows is what it had seen."), ""]
     lines += _counterexample(result) if violated else _not_found(result)
@@ -82,13 +84,53 @@ def audit(result: Result, *, reproduce: str | None = None, width: int = WIDTH) -
     return "\n".join([*lines, f"  Explain:    dplitmus explain {code}"])
 
 
+def _premises(result: Result) -> list[str]:
+    """What the verdict is about: whose claim, and which inputs are neighbours."""
+    lines = _wrap(f"Claim: by {result.claimed_by}.") if result.claimed_by else []
+    lines += _wrap(f"Neighbours: {in_relation_words(result.relation)}.") if result.relation else []
+    return [*lines, ""] if lines else []
+
+
 def narrowed(text: str, width: int) -> str:
-    """The same text in fewer columns: each line is wrapped, with its own indent."""
-    lines = []
-    for line in text.splitlines():
-        indent = line[: len(line) - len(line.lstrip())][: width // 4]
-        lines += textwrap.wrap(line, width, subsequent_indent=indent + "  ", break_on_hyphens=False) or [""]
+    """The same text in fewer columns: a line that is too long gives up its gaps, and is broken.
+
+    >>> print(narrowed("    mechanism      claimed   certified", 24))
+        mechanism  claimed
+          certified
+    """
+    lines: list[str] = []
+    for line in _joined(text.split("\n")):
+        if len(line) <= width:
+            lines.append(line)
+            continue
+        words = line.lstrip()
+        indent = line[: len(line) - len(words)][: width // 4]
+        lines += textwrap.wrap(
+            re.sub(" {3,}", "  ", words),
+            width,
+            initial_indent=indent,
+            subsequent_indent=indent + "  ",
+            break_on_hyphens=False,
+        )
     return "\n".join(lines)
+
+
+def _joined(lines: Sequence[str]) -> list[str]:
+    """Lines of one paragraph as one: prose fills its lines, a table has gaps."""
+    joined: list[str] = []
+    full = False
+    for line in lines:
+        prose = bool(line.strip()) and "   " not in line.strip()
+        if full and prose and _indent(line) == _indent(joined[-1]):
+            joined[-1] += " " + line.strip()
+        else:
+            joined.append(line)
+        full = prose and len(line) > WIDTH - 16
+    return joined
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _counterexample(result: Result) -> list[str]:
@@ -345,10 +387,8 @@ def _wrap(text: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent=indent)
 
 
-def summary(findings: Sequence[Mapping[str, Any]], *, width: int = WIDTH) -> str:
+def summary(findings: Sequence[Mapping[str, Any]]) -> str:
     """A line for each finding, and the false-alarm probability of all of them."""
-    if width < WIDTH:
-        return narrowed(summary(findings), width)
     name_width = 32
     lines = [f"{'mechanism':<{name_width}}{'claimed':>10}{'certified':>11}{'draws':>15}  verdict"]
     for finding in findings:
@@ -360,4 +400,4 @@ def summary(findings: Sequence[Mapping[str, Any]], *, width: int = WIDTH) -> str
     total = min(1.0, sum(finding["alpha"] for finding in findings))
     all_of_them = f" of all {len(findings)} audits together" if len(findings) > 1 else ""
     words = f"False-alarm probability{all_of_them}: at most {total:.2g}."
-    return "\n".join([*lines, "", *textwrap.wrap(words, width)])
+    return "\n".join([*lines, "", *textwrap.wrap(words, WIDTH)])

@@ -9,16 +9,17 @@ correct at epsilon * sqrt(n).
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
 
-from dplitmus.errors import bad_value, one_of, positive_number
+from dplitmus.errors import bad_value, one_of, whole_number
 from dplitmus.text import networks, training
-from dplitmus.text.data import checked_texts
+from dplitmus.text.data import checked_texts, unusable
 from dplitmus.text.layer import BoundedLaplace
+from dplitmus.text.settings import TextSettings, share
 from dplitmus.text.system import TextSystem
 from dplitmus.text.vocabulary import SPECIAL, Vocabulary
 
@@ -31,35 +32,31 @@ _CHANGED = 0.6  # share of the training texts that are changed in each epoch
 
 
 @dataclass(frozen=True, kw_only=True)
-class ADePTSettings:
+class ADePTSettings(TextSettings):
     """All settings of the autoencoder and its noise."""
 
     sensitivity: str = "correct"
     epsilon: float = 100.0
     latent: int = 96
     bound: str = "l2"
-    radius: float = 1.0
     hidden: int = 256
     embedding: int = 128
     vocabulary: int = 6000
-    least_count: int = 2
     max_length: int = 20
-    truncate: bool = False
     epochs: int = 25
-    batch_size: int = 64
     learning_rate: float = 3e-3
     word_dropout: float = 0.4
     dropout: float = 0.0
     substitution: float = 0.15
-    seed: int = 1
-    threads: int = 1
-    device: str = "cpu"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         one_of("sensitivity", self.sensitivity, SENSITIVITIES)
         one_of("bound", self.bound, ("l2", "l1"))
-        positive_number("epsilon", self.epsilon)
-        positive_number("learning_rate", self.learning_rate)
+        whole_number("latent", self.latent, least=1, most=2**16, help="try latent=96")
+        # Latents are centred by the statistics of a batch, and one row alone has none.
+        whole_number("batch_size", self.batch_size, least=2, help="try batch_size=64")
+        share("substitution", self.substitution)
         if self.sensitivity == "published" and self.bound != "l2":
             raise bad_value(
                 "bound", self.bound, "be 'l2' as published", help="with an L1 clip 2C is correct: say so"
@@ -102,13 +99,10 @@ class ADePT(TextSystem):
     """Train with `fit`, rewrite with `rewrite` (alias `privatize`)."""
 
     name: ClassVar[str] = "adept"
+    settings: ADePTSettings
 
     def __init__(self, settings: ADePTSettings | None = None, **changes: Any) -> None:
-        self.settings: ADePTSettings = replace(settings or ADePTSettings(), **changes)
-        self.vocabulary: Vocabulary | None = None
-        self.labels: list[str] = []
-        self.private: dict[str, list[str]] = {}
-        self.history: dict[str, list[float]] = {}
+        super().__init__((settings or ADePTSettings()).changed(changes))
 
     def fit(
         self,
@@ -117,9 +111,11 @@ class ADePT(TextSystem):
         private: Mapping[str, Sequence[str]] | None = None,  # noqa: ARG002
         *,
         progress: Callable[[int], None] | None = None,
-    ) -> ADePT:
+    ) -> Self:
         """Train the autoencoder on the texts; labels and private attributes are not looked at."""
         found = checked_texts(texts)
+        if len(found) < 2:
+            raise unusable("ADePT needs two texts to train on, or more", "give more texts")
         settings = self.settings
         device = training.usable_device(settings.device)
         with training.reproducible(settings.seed, settings.threads) as rng:
@@ -187,12 +183,8 @@ class ADePT(TextSystem):
 
     privatize = TextSystem.rewrite
 
-    def config(self) -> dict[str, Any]:
-        """What `build` needs besides the words."""
-        return {"settings": asdict(self.settings), "labels": [], "private": {}}
-
     @classmethod
-    def of_config(cls, config: Mapping[str, Any], vocabulary: Vocabulary | None) -> ADePT:
+    def of_config(cls, config: Mapping[str, Any], vocabulary: Vocabulary | None) -> Self:
         """The untrained model of a saved configuration."""
         model = cls(ADePTSettings(**config["settings"]))
         model.vocabulary = vocabulary

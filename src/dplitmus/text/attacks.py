@@ -68,10 +68,28 @@ def strongest(
     radius: float = 1.0,
     seed: int = 0,
 ) -> tuple[str, Score]:
-    """The best of the three classifiers, and its name."""
-    found = {name: classify(name, train, test, radius=radius, seed=seed) for name in CLASSIFIERS}
-    best = max(found, key=lambda name: found[name].value)
-    return best, found[best]
+    """The classifier that does best on a quarter of the training rows held back, and its score on the test.
+
+    The attacked rows play no part in the choice: the best of three on them would look stronger than it is.
+    """
+    vectors, classes = train[0], np.asarray(list(train[1]))
+    held = _held_back(classes, seed)
+    best = CLASSIFIERS[0]
+    if held.any():
+        halves = [(vectors[rows], classes[rows].tolist()) for rows in (~held, held)]
+        tried = {name: classify(name, *halves, radius=radius, seed=seed) for name in CLASSIFIERS}
+        best = max(tried, key=lambda name: tried[name].value)
+    return best, classify(best, train, test, radius=radius, seed=seed)
+
+
+def _held_back(classes: NDArray[np.str_], seed: int) -> NDArray[np.bool_]:
+    """A random quarter of each class, rounded down: the rest still has every class."""
+    held = np.zeros(len(classes), dtype=bool)
+    rng = np.random.default_rng(seed)
+    for name in np.unique(classes):
+        rows = rng.permutation(np.flatnonzero(classes == name))
+        held[rows[: len(rows) // 4]] = True
+    return held
 
 
 def _classifier(attack: str, seed: int) -> Any:

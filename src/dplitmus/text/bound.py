@@ -38,7 +38,9 @@ class Bound:
     def __post_init__(self) -> None:
         one_of("bound", self.kind, KINDS)
         positive_number("radius", self.radius)
-        whole_number("dimension", self.dimension, least=1, most=2**16, help="try dimension=4")
+        # One number, scaled by its own extremes, says nothing at all.
+        least = 2 if self.kind == "min-max" else 1
+        whole_number("dimension", self.dimension, least=least, most=2**16, help="try dimension=4")
 
     @property
     def diameter(self) -> float:

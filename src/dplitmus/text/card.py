@@ -20,6 +20,7 @@ def model_card(config: Mapping[str, Any]) -> str:
         if claim["holds"]
         else "THE CLAIM IS FALSE: this model repeats a published mistake on purpose. Release nothing with it."
     )
+    paid = f", ledger=dplitmus.text.Ledger(budget={claim['epsilon']:g})" if claim["holds"] else ""
     return f"""# {config["system"]}, a text model of dplitmus {config["version"]}
 
 {stands}
@@ -42,7 +43,7 @@ privacy. Every release of the same person's texts spends epsilon again.
 
     import dplitmus.text
     model = dplitmus.text.load("this directory")
-    vectors = model.encode(["a text"], ledger=dplitmus.text.Ledger(budget={claim["epsilon"]:g}))
+    vectors = model.encode(["a text"]{paid})
 """
 
 

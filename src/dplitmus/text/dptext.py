@@ -14,18 +14,20 @@ that are released.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
 
-from dplitmus.errors import one_of, positive_number
+from dplitmus.errors import one_of, whole_number
 from dplitmus.text import networks, training
+from dplitmus.text.bound import KINDS
 from dplitmus.text.data import checked_classes, checked_columns, checked_texts, unusable
 from dplitmus.text.frozen import ENCODERS, frozen_vectors, width
 from dplitmus.text.game import Game
 from dplitmus.text.layer import BoundedLaplace
+from dplitmus.text.settings import TextSettings, weight
 from dplitmus.text.system import TextSystem
 from dplitmus.text.vocabulary import Vocabulary
 
@@ -41,42 +43,31 @@ _PUBLISHED_LATENT, _LARGEST_SMALL = 32, 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPTextSettings:
+class DPTextSettings(TextSettings):
     """All settings; `latent` and `bound` follow from the mode and the classes unless given."""
 
     mode: str = "corrected"
     reading: str = "zero"
-    epsilon: float = 10.0
     latent: int | None = None
     bound: str | None = None
-    radius: float = 1.0
     learn_epsilon: bool = False
     cap: bool = True
     unsafe: bool = False  # lets the corrected mode do without a cap
     encoder: str = "gru"
-    hidden: int = 64
-    embedding: int = 64
-    vocabulary: int = 3000
-    least_count: int = 2
-    max_length: int = 40
-    truncate: bool = False
-    epochs: int = 8
-    batch_size: int = 64
-    learning_rate: float = 4e-3
     adversary: float = 0.3
     reconstruction: float = 0.05
-    dropout: float = 0.3
-    word_dropout: float = 0.3
-    seed: int = 1
-    threads: int = 1
-    device: str = "cpu"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         one_of("mode", self.mode, MODES)
         one_of("reading", self.reading, READINGS)
         one_of("encoder", self.encoder, ("gru", *ENCODERS))
-        positive_number("epsilon", self.epsilon)
-        positive_number("learning_rate", self.learning_rate)
+        for name in ("adversary", "reconstruction"):
+            weight(name, getattr(self, name))
+        if self.latent is not None:
+            whole_number("latent", self.latent, least=1, most=2**16, help="try latent=1")
+        if self.bound is not None:
+            one_of("bound", self.bound, KINDS)
 
     def resolved(self, classes: int) -> DPTextSettings:
         """The same with every default filled in: one number for two classes, one for each of several."""
@@ -96,7 +87,7 @@ class DPTextSettings:
             epsilon=self.epsilon,
             bound=self.bound,
             radius=self.radius,
-            sensitivity=self.radius if self.bound == "min-max" else None,
+            sensitivity=self.radius if self.mode == "published" and self.bound == "min-max" else None,
             sampler={"published": wrong, "corrected": "laplace", "unprotected": "none"}[self.mode],
             learn=self.learn_epsilon,
             cap=self.cap,
@@ -139,13 +130,10 @@ class DPText(TextSystem):
     """Train with `fit`, release vectors with `encode` (alias `privatize`)."""
 
     name: ClassVar[str] = "dptext"
+    settings: DPTextSettings
 
     def __init__(self, settings: DPTextSettings | None = None, **changes: Any) -> None:
-        self.settings: DPTextSettings = replace(settings or DPTextSettings(), **changes)
-        self.vocabulary: Vocabulary | None = None
-        self.labels: list[str] = []
-        self.private: dict[str, list[str]] = {}
-        self.history: dict[str, list[float]] = {}
+        super().__init__((settings or DPTextSettings()).changed(changes))
 
     def fit(
         self,
@@ -154,7 +142,7 @@ class DPText(TextSystem):
         private: Mapping[str, Sequence[str]] | None = None,
         *,
         progress: Callable[[int], None] | None = None,
-    ) -> DPText:
+    ) -> Self:
         """Train on the texts, their task labels and their private attributes."""
         found = checked_texts(texts)
         if labels is None:
@@ -216,17 +204,13 @@ class DPText(TextSystem):
     def predict(self, vectors: NDArray[np.float64]) -> list[str]:
         """The task label that the semantic discriminator reads from released vectors."""
         network = self._trained().eval()
-        given = torch.from_numpy(vectors).float().to(self.layer.declared.device)
+        given = torch.from_numpy(self.checked_vectors(vectors)).float().to(self.layer.declared.device)
         with torch.no_grad():
             best: list[int] = network.semantic(given).argmax(dim=1).tolist()
         return [self.labels[number] for number in best]
 
-    def config(self) -> dict[str, Any]:
-        """What `build` needs besides the words."""
-        return {"settings": asdict(self.settings), "labels": self.labels, "private": self.private}
-
     @classmethod
-    def of_config(cls, config: Mapping[str, Any], vocabulary: Vocabulary | None) -> DPText:
+    def of_config(cls, config: Mapping[str, Any], vocabulary: Vocabulary | None) -> Self:
         """The untrained model of a saved configuration."""
         model = cls(DPTextSettings(**config["settings"]))
         model.vocabulary = vocabulary

@@ -6,16 +6,18 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from dplitmus.report import html, json
-from dplitmus.text.charts import Chart, Series, picture
+from dplitmus.report.lines import Chart, Series
+from dplitmus.report.svg import Words
 from dplitmus.text.comparing import CORRECTED, NO_NOISE, PUBLISHED, SAME_SIZE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from dplitmus.text.comparing import Comparison, Row
     from dplitmus.text.score import Score
 
 TITLE = "Text systems: published and corrected"
+_KINDS = {PUBLISHED: "xp", SAME_SIZE: "x", CORRECTED: "good"}  # how the charts tell the variants apart
 _ABOUT = {
     "dptext": "DPText. The published sampler leaves half of the numbers of a vector exactly as they are, at "
     "every epsilon: the task hardly suffers, a look at the private attributes alone seems fine, and every "
@@ -77,26 +79,25 @@ def index_html(comparison: Comparison) -> str:
     ]
     for system in _systems(comparison):
         rows = [row for row in comparison.rows if row.system == system]
-        caption = (
-            f"{system}: what is left of use, what attacks get, and what is certified, against the declared "
-            "epsilon. Bars are 95 % intervals."
-        )
         parts += [
             html.heading({"dptext": "DPText", "adept": "ADePT"}[system]),
             html.paragraph(_ABOUT[system]),
-            html.picture(picture(_charts(system, rows)), alt=caption, caption=caption),
+            html.paragraph(
+                "Against the declared epsilon; bars are 95 % intervals, dashed lines to compare with."
+            ),
+            _drawn(_charts(system, rows), system),
             _html_table(system, rows),
         ]
         if any(row.example for row in rows):
             parts.append(_examples(comparison.original, rows))
     if comparison.learned:
-        caption = (
-            f"Epsilon over the steps of training, cap {comparison.cap:g}. The task always wants less noise: "
-            "a learned epsilon runs to its cap, or away."
-        )
         parts += [
             html.heading("A learned epsilon"),
-            html.picture(picture(_learned_charts(comparison)), alt=caption, caption=caption),
+            html.paragraph(
+                f"Epsilon over the steps of training, cap {comparison.cap:g}. The task always wants less "
+                "noise: a learned epsilon runs to its cap, or away."
+            ),
+            _drawn(_learned_charts(comparison), "learned"),
         ]
     parts += [html.heading("Again"), html.preformatted(comparison.command)]
     return html.page(TITLE, parts)
@@ -110,96 +111,77 @@ def _worst_gain(row: Row) -> float:
     return max((score.value - score.baseline for score in row.private.values()), default=0.0)
 
 
-def _charts(system: str, rows: list[Row]) -> list[Chart]:
-    def of(value: Callable[[Row], tuple[float, float, float]]) -> list[Series]:
+def _drawn(charts: Iterable[tuple[str, Chart]], identity: str) -> str:
+    return html.charts(
+        (chart.draw(Words(identity=f"{identity}-{number}", title=title, description=_told(chart))), title)
+        for number, (title, chart) in enumerate(charts)
+    )
+
+
+def _told(chart: Chart) -> str:
+    """The ends of every line, for those who cannot see it; the table has all numbers."""
+    ends = ((one.name, point) for one in chart.series for point in (one.points[0], one.points[-1]))
+    lines = [f"{name}: {point[1]:.3g} at {point[0]:g}" for name, point in ends]
+    return "; ".join([*lines, *(f"{name}: {level:.3g}" for name, level in chart.levels)])
+
+
+def _charts(system: str, rows: list[Row]) -> Iterator[tuple[str, Chart]]:
+    """Titles and charts of one system."""
+
+    def of(value: Callable[[Row], tuple[float, ...]]) -> list[Series]:
         found = []
-        for variant in (PUBLISHED, SAME_SIZE, CORRECTED):
+        for variant, kind in _KINDS.items():
             points = [(row.epsilon, *value(row)) for row in rows if row.variant == variant and row.epsilon]
             if points:
-                found.append(Series(variant, points))
+                found.append(Series(variant, kind, points))
         return found
 
+    def chart(what: str, series: list[Series], **more: Any) -> Chart:
+        return Chart(x_label="declared epsilon", y_label=what, series=series, **more)
+
     free = next(row for row in rows if row.variant == NO_NOISE)
-    charts = []
-    if all(row.utility for row in rows):
+    if free.utility and all(row.utility for row in rows):
         what = "task accuracy" if system == "dptext" else "label of the rewrite kept"
-        charts.append(
-            _chart(
-                "Utility",
-                what,
-                of(lambda row: _ends(row.utility)),
-                levels=[
-                    ("no noise", free.utility.value if free.utility else 0.0),
-                    ("majority", free.utility.baseline if free.utility else 0.0),
-                ],
-            )
-        )
+        levels = [("no noise", free.utility.value), ("majority", free.utility.baseline)]
+        yield "Utility", chart(what, of(lambda row: _ends(row.utility)), levels=levels, top=1.0)
     if system == "adept":
-        bleu = of(lambda row: (row.bleu or 0.0,) * 3)
-        charts.append(
-            _chart("What is left of the text", "BLEU", bleu, [("no noise", free.bleu or 0.0)], top=100)
-        )
-    for name in free.private:
+        bleu = of(lambda row: (row.bleu or 0.0,))
+        levels = [("no noise", free.bleu or 0.0)]
+        yield "What is left of the text", chart("BLEU", bleu, levels=levels, bottom=0.0, top=100.0)
+    for name, score in free.private.items():
         series = of(lambda row, name=name: _ends(row.private[name]))  # type: ignore[misc]
-        level = [("majority", free.private[name].baseline), ("no noise", free.private[name].value)]
-        charts.append(_chart(f"Attack on '{name}'", "accuracy", series, level))
-    link = of(lambda row: _ends(row.linkage))
-    charts.append(_chart("Linkage", "share traced to its writer", link, bottom=0.0))
-    certified = of(lambda row: (row.certified or 0.0,) * 3)
-    low = min(row.epsilon for row in rows if row.epsilon) / 20
-    charts.append(
-        Chart(
-            title="Certified against declared",
-            x_label="declared epsilon",
-            y_label="certified epsilon (lower bound)",
-            series=certified,
-            log_y=True,
-            bottom=low,
-            diagonal="declared",
-        )
-    )
-    return charts
-
-
-def _chart(
-    title: str,
-    what: str,
-    series: list[Series],
-    levels: list[tuple[str, float]] | None = None,
-    *,
-    bottom: float | None = None,
-    top: float = 1.0,
-) -> Chart:
-    return Chart(
-        title=title,
-        x_label="declared epsilon",
-        y_label=what,
-        series=series,
-        levels=levels or [],
-        bottom=bottom if bottom is not None else 0.0 if top > 1 else None,
-        top=top,
+        levels = [("majority", score.baseline), ("no noise", score.value)]
+        yield f"Attack on '{name}'", chart("accuracy", series, levels=levels, top=1.0)
+    linked = of(lambda row: _ends(row.linkage))
+    yield "Linkage", chart("share traced to its writer", linked, bottom=0.0, top=1.0)
+    certified = of(lambda row: (row.certified or 0.0,))
+    least = min(row.epsilon for row in rows if row.epsilon) / 20
+    yield (
+        "Certified against declared epsilon",
+        chart("certified epsilon", certified, log_y=True, bottom=least, diagonal="declared"),
     )
 
 
-def _learned_charts(comparison: Comparison) -> list[Chart]:
-    charts: dict[str, list[Series]] = {}
+def _learned_charts(comparison: Comparison) -> Iterator[tuple[str, Chart]]:
+    """Titles and charts, one for each kind of noise."""
+    lines: dict[str, list[Series]] = {}
     for name, path in comparison.learned.items():
+        mode, _, how = name.partition(", ")
         step = max(1, len(path) // 200)
-        points = [(float(i + 1), value, value, value) for i, value in enumerate(path) if i % step == 0]
-        mode = name.split(",")[0]
-        charts.setdefault(mode, []).append(Series(name, points, dashed="no cap" in name))
-    return [
-        Chart(
-            title=f"Learned epsilon, {mode} noise",
-            x_label="step of training",
-            y_label="epsilon",
-            series=series,
-            levels=[("cap", comparison.cap)],
-            log_x=False,
-            log_y=True,
+        points = [(float(i + 1), value) for i, value in enumerate(path) if i % step == 0]
+        lines.setdefault(mode, []).append(Series(how or mode, "xp" if how == "no cap" else "x", points))
+    for mode, series in lines.items():
+        yield (
+            f"Learned epsilon, {mode} noise",
+            Chart(
+                x_label="step of training",
+                y_label="epsilon",
+                series=series,
+                levels=[("cap", comparison.cap)],
+                log_x=False,
+                log_y=True,
+            ),
         )
-        for mode, series in charts.items()
-    ]
 
 
 def _html_table(system: str, rows: list[Row]) -> str:

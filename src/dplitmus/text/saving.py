@@ -1,8 +1,9 @@
 """Model directories: configuration, weights, vocabulary, model card; data only, never pickle.
 
-Takes a trained system or a directory; gives the other. `config.json` holds the digest of the other files,
-so that what was changed is not loaded; and a format number, so that another version's directory is refused
-by name.
+Takes a trained system or a directory; gives the other. `config.json` holds the digest of the other files
+and of itself, so that what was changed is not loaded; and a format number, so that another version's
+directory is refused by name. Digests find accidents and careless hands; who means to deceive can make new
+ones, so take models only from those you trust. The model card is for people, and may be edited.
 """
 
 from __future__ import annotations
@@ -48,17 +49,24 @@ def save(model: TextSystem, directory: str | os.PathLike[str]) -> Path:
         "format": FORMAT,
         "version": __version__,
         "system": model.name,
-        **model.config(),  # type: ignore[attr-defined]
+        **model.config(),
         "claim": dict(model.claim()),
         "audit": model.audited,
         "history": model.history,
         "files": {name: hashlib.sha256(data).hexdigest() for name, data in content.items()},
     }
+    config["digest"] = _digest(config)
     for name, data in content.items():
         store.write(folder / name, data)
     store.write(folder / _CARD, model_card(config))
     store.write(folder / _CONFIG, json.dumps(config, indent=2, allow_nan=False) + "\n")
     return folder
+
+
+def _digest(config: dict[str, Any]) -> str:
+    """Of the whole configuration but the digest itself, however its file is laid out."""
+    signed = {name: value for name, value in config.items() if name != "digest"}
+    return hashlib.sha256(json.dumps(signed, sort_keys=True).encode()).hexdigest()
 
 
 def _distinct(weights: dict[str, Any]) -> dict[str, Any]:
@@ -114,6 +122,8 @@ def _config(folder: Path) -> dict[str, Any]:
             f"{str(folder)!r} has format {config.get('format')!r} (dplitmus {config.get('version')}), and "
             f"this version reads format {FORMAT}"
         )
+    if config.get("digest") != _digest(config):
+        raise _refusal(f"{str(file)!r} was changed after the model was saved")
     named = config.get("system") in _SYSTEMS and isinstance(config.get("files"), dict)
     if not named or not config.keys() >= {"settings", "labels", "private", "claim"}:
         raise _refusal(f"{str(file)!r} is incomplete")

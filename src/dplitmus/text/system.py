@@ -7,12 +7,14 @@ ledger); a published mistake releases what its layer makes, and cannot be entere
 from __future__ import annotations
 
 import secrets
+from abc import ABC, abstractmethod
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import torch
 
-from dplitmus.errors import InputError, positive_number
+from dplitmus.errors import InputError, positive_number, whole_number
 from dplitmus.text.data import checked_texts
 from dplitmus.text.ledger import Ledger
 from dplitmus.text.releasing import grid_scale, noised, on_grid, release
@@ -20,7 +22,7 @@ from dplitmus.text.vocabulary import tokens_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -28,22 +30,50 @@ if TYPE_CHECKING:
 
     from dplitmus.text.layer import BoundedLaplace
     from dplitmus.text.secure import Source
+    from dplitmus.text.settings import TextSettings
     from dplitmus.text.vocabulary import Vocabulary
 
 _BATCH = 256  # texts at once when nothing is trained
 
 
-class TextSystem:
+class TextSystem(ABC):
     """A trained text system; `DPText` and `ADePT` add their networks and their training."""
 
     name: ClassVar[str]
-    settings: Any
-    vocabulary: Vocabulary | None
-    network: Any = None  # each system has its own kind of network
-    labels: list[str]  # classes of the task
-    private: dict[str, list[str]]  # classes of each private attribute
-    history: dict[str, list[float]]  # what the training saw
-    audited: dict[str, Any] | None = None  # the last audit's verdict, for the model card
+    settings: TextSettings
+
+    def __init__(self, settings: TextSettings) -> None:
+        self.settings = settings
+        self.vocabulary: Vocabulary | None = None
+        self.network: Any = None  # each system has its own kind of network
+        self.labels: list[str] = []  # classes of the task
+        self.private: dict[str, list[str]] = {}  # classes of each private attribute
+        self.history: dict[str, list[float]] = {}  # what the training saw
+        self.audited: dict[str, Any] | None = None  # the last audit's verdict, for the model card
+
+    @abstractmethod
+    def fit(
+        self,
+        texts: Sequence[str],
+        labels: Sequence[str] | None = None,
+        private: Mapping[str, Sequence[str]] | None = None,
+        *,
+        progress: Callable[[int], None] | None = None,
+    ) -> Self:
+        """Train on the texts, their task labels and their private attributes."""
+
+    @abstractmethod
+    def _latents(self, network: Any, texts: list[str]) -> Tensor:
+        """The latent vectors of the texts, not yet bounded."""
+
+    @classmethod
+    @abstractmethod
+    def of_config(cls, config: Mapping[str, Any], vocabulary: Vocabulary | None) -> Self:
+        """The untrained model of a saved configuration."""
+
+    def config(self) -> dict[str, Any]:
+        """What `of_config` needs besides the words."""
+        return {"settings": asdict(self.settings), "labels": self.labels, "private": self.private}
 
     @property
     def layer(self) -> BoundedLaplace:
@@ -85,9 +115,6 @@ class TextSystem:
             if any(word in known for word in words) and (longest is None or len(words) <= longest)
         ]
 
-    def _latents(self, network: Any, texts: list[str]) -> Tensor:
-        raise NotImplementedError
-
     def encode(
         self,
         texts: str | Sequence[str],
@@ -102,6 +129,7 @@ class TextSystem:
         release stands alone. There is no seed: noise that can be repeated can be subtracted.
         """
         spent = self._epsilon(epsilon)
+        whole_number("texts_per_person", texts_per_person, least=1, help="try texts_per_person=1")
         bounded = self.bounded(texts)
         if not self.honest:
             self._refuse_ledger(ledger)
@@ -147,6 +175,7 @@ class TextSystem:
         self, vectors: NDArray[np.float64], *, temperature: float = 0.0, seed: int | None = None
     ) -> list[str]:
         """Texts from vectors: the likeliest words, or words drawn at a temperature above 0."""
+        vectors = self.checked_vectors(vectors)
         network = self._trained().eval()
         decoder = getattr(network, "decoder", None)
         if decoder is None or self.vocabulary is None:
@@ -173,6 +202,18 @@ class TextSystem:
                 )
                 texts += [self.vocabulary.decode(row) for row in rows]
         return texts
+
+    def checked_vectors(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Released vectors of this model's size, or a refusal."""
+        found = np.asarray(vectors, dtype=np.float64)
+        size = self.layer.bound.dimension
+        if found.ndim != 2 or found.shape[1] != size or not np.isfinite(found).all():
+            raise InputError(
+                f"vectors of shape {found.shape} must be finite rows of {size} numbers",
+                code="DP201",
+                help="give what encode() gave",
+            )
+        return found
 
     def _epsilon(self, epsilon: float | None) -> float:
         return self.layer.budget if epsilon is None else positive_number("epsilon", epsilon)

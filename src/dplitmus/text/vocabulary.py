@@ -23,12 +23,12 @@ SPECIAL = ("<pad>", "<start>", "<end>", "<unknown>")
 
 
 def tokens_of(text: str) -> list[str]:
-    """Lower-case words and punctuation marks.
+    """Lower-case words and punctuation marks; control characters only part them.
 
     >>> tokens_of("I'd fly to St. Louis!")
     ["i'd", 'fly', 'to', 'st', '.', 'louis', '!']
     """
-    return re.findall(r"\w+(?:'\w+)*|[^\w\s]", text.lower())
+    return re.findall(r"\w+(?:'\w+)*|[^\w\s\x00-\x1f\x7f-\x9f]", text.lower())
 
 
 def normal(text: str) -> str:
@@ -74,7 +74,7 @@ class Vocabulary:
                 raise InputError(
                     f"text {place} has {len(tokens)} tokens, and the limit is {longest}",
                     code="DP222",
-                    help="train with a larger max_length (--max-length), or cut texts: truncate (--truncate)",
+                    help="train with a larger max_length (--max-length), or with truncate (--truncate)",
                 )
             row = [self.numbers.get(token, UNKNOWN) for token in tokens[:longest]]
             if strict and all(number == UNKNOWN for number in row):

@@ -1,0 +1,214 @@
+"""One chunk of draws: drawn in pieces, by one worker or by many, and answered as a whole.
+
+Takes a mechanism that can travel, a pair, a size and a random key; gives what an examiner says about the
+drawn batch. A chunk is drawn in pieces with random streams of their own. Their sizes are part of the spec;
+how pieces are shared out to workers follows the speed that was measured, about a second for each task, and
+cannot change the batch, nor the answer, which is a function of the whole batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from dplitmus import executors, journal
+from dplitmus.outputs import Batch, join
+from dplitmus.samples import draw_labelled, stream
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+
+    from dplitmus.dispatch import Dispatch, Order
+    from dplitmus.neighbours import Pair
+    from dplitmus.samples import Stock
+    from dplitmus.shipping import Parcel
+
+Answer = TypeVar("Answer")
+PIECE = 8  # draws of a mechanism that is called one draw at a time
+_MOST_PIECES = 64  # of a chunk
+_TASK_SECONDS = 1.0
+_SHORTEST_TASK = 0.05  # seconds; shorter ones are not worth the way
+
+
+class Examiner(Protocol[Answer]):
+    """What is said about a batch. It travels to the workers, and so does its answer back."""
+
+    def examine(self, batch: Batch) -> Answer:
+        """Look at a whole chunk."""
+
+    def plausible(self, answer: Any, size: int) -> bool:
+        """Whether this may be an answer on so many draws."""
+
+    def as_data(self, answer: Answer) -> Any:
+        """The answer as plain data for a journal."""
+
+    def from_data(self, data: Any, chunk: Chunk) -> Answer:
+        """The answer of such data; raises ValueError for what is none."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """All that workers need to draw one chunk."""
+
+    parcel: Parcel
+    pair: Pair
+    size: int
+    seed: int
+    key: tuple[int, ...]
+    like: Batch | None  # earlier outputs: all chunks of a pair have their columns
+    stock: Stock | None = None
+    piece: int | None = None
+
+    @property
+    def pieces(self) -> list[int]:
+        """How many draws each piece has: one piece, or up to 64."""
+        if self.piece is None or self.stock is not None:
+            return [self.size]
+        rows = max(self.piece, math.ceil(self.size / _MOST_PIECES))
+        return [min(rows, self.size - first) for first in range(0, self.size, rows)]
+
+    def draw(self, first: int = 0, last: int | None = None) -> Batch:
+        """Draw some of its pieces, each from its own random stream; all of them, if nothing is said."""
+        if self.stock is not None:
+            return self._aligned(self.stock.labelled(self.size, stream(self.seed, *self.key)))
+        batches = [
+            draw_labelled(self.parcel.callee, self.pair, rows, self._stream(piece))
+            for piece, rows in list(enumerate(self.pieces))[first:last]
+        ]
+        return self._aligned(self.joined(batches))
+
+    def _stream(self, piece: int) -> np.random.Generator:
+        return stream(self.seed, *self.key, piece) if piece else stream(self.seed, *self.key)
+
+    def joined(self, batches: list[Batch]) -> Batch:
+        """One batch; pieces of different widths take the columns of the first."""
+        return join([batches[0], *(batch.like(batches[0]) for batch in batches[1:])])
+
+    def _aligned(self, batch: Batch) -> Batch:
+        return batch if self.like is None else batch.like(self.like)
+
+
+def examined(chunk: Chunk, examiner: Examiner[Answer]) -> Answer:
+    """On a worker: draw the whole chunk, and say what there is to say."""
+    return examiner.examine(chunk.draw())
+
+
+def _drawn(chunk: Chunk, first: int, last: int) -> Batch:
+    """On a worker: some pieces of a chunk that is shared out."""
+    return chunk.draw(first, last)
+
+
+@dataclass
+class Pending(Generic[Answer]):
+    """A chunk on its way, in one task or several; or an answer that a journal holds."""
+
+    chunk: Chunk
+    examiner: Examiner[Answer]
+    orders: list[Order]
+    recorded: Any = None
+
+
+@dataclass
+class Desk:
+    """Shares chunks out, collects their answers in the order of the chunks, and keeps the journal."""
+
+    dispatch: Dispatch
+    journal: journal.Journal | None = None
+    pace: float = 0.0  # seconds a draw, as measured so far; decides how chunks are shared out, and no result
+
+    @property
+    def capacity(self) -> int:
+        """Tasks that the executor runs at once."""
+        return executors.capacity(self.dispatch.executor)
+
+    def submit(self, chunk: Chunk, examiner: Examiner[Answer]) -> Pending[Answer]:
+        """Take a chunk; what the journal knows is not drawn again."""
+        recorded = self.journal.reserve(chunk.key) if self.journal is not None else None
+        if recorded is not None:
+            return Pending(chunk, examiner, [], recorded)
+        orders = []
+        pieces = chunk.pieces
+        tasks = self._tasks(chunk.size, len(pieces))
+        if tasks == 1:
+            orders.append(
+                self.dispatch.submit(
+                    examined, chunk, examiner, plausible=lambda answer: examiner.plausible(answer, chunk.size)
+                )
+            )
+        else:
+            ends = [round(len(pieces) * task / tasks) for task in range(tasks + 1)]
+            for first, last in pairwise(ends):
+                rows = sum(pieces[first:last])
+                orders.append(
+                    self.dispatch.submit(_drawn, chunk, first, last, plausible=_BatchOf(rows).is_plausible)
+                )
+        return Pending(chunk, examiner, orders)
+
+    def result(self, pending: Pending[Answer]) -> Answer:
+        """The answer on a chunk; those of one run must be asked for in the order in which they were taken."""
+        chunk, examiner = pending.chunk, pending.examiner
+        if pending.recorded is not None and self.journal is not None:
+            try:
+                return examiner.from_data(pending.recorded, chunk)
+            except (ValueError, OverflowError) as error:
+                raise journal.refusal(self.journal.path, "an entry of it is no answer") from error
+        parts = [self.dispatch.result(order) for order in pending.orders]
+        self._note_pace(sum(part.seconds for part in parts) / chunk.size)
+        if len(parts) == 1:
+            answer: Answer = parts[0].answer
+        else:
+            answer = examiner.examine(chunk.joined([part.answer for part in parts]))
+        if self.journal is not None:
+            self.journal.append(chunk.key, lambda: examiner.as_data(answer))
+        return answer
+
+    def answers(
+        self, asked: Iterator[tuple[Chunk, Examiner[Answer]]], in_flight: int
+    ) -> Iterator[tuple[Chunk, Answer]]:
+        """The answers on all these chunks, in their order, with so many in flight."""
+        waiting: deque[Pending[Answer]] = deque()
+        try:
+            for chunk, examiner in asked:
+                waiting.append(self.submit(chunk, examiner))
+                if len(waiting) >= in_flight:
+                    pending = waiting.popleft()
+                    yield pending.chunk, self.result(pending)
+            while waiting:
+                pending = waiting.popleft()
+                yield pending.chunk, self.result(pending)
+        finally:
+            self.drop(waiting)
+
+    def drop(self, waiting: deque[Pending[Any]]) -> None:
+        """Forget chunks that will not be needed."""
+        for pending in waiting:
+            self.dispatch.drop(pending.orders)
+
+    def _tasks(self, size: int, pieces: int) -> int:
+        seconds = self.pace * size
+        if pieces == 1 or self.capacity == 1 or seconds < _SHORTEST_TASK:
+            return 1
+        return min(pieces, max(1, round(seconds / _TASK_SECONDS)))
+
+    def _note_pace(self, pace: float) -> None:
+        self.pace = pace if not self.pace else 0.7 * self.pace + 0.3 * pace
+
+
+@dataclass(frozen=True)
+class _BatchOf:
+    """Looks whether an answer is a batch of so many draws."""
+
+    rows: int
+
+    def is_plausible(self, answer: Any) -> bool:
+        return (
+            isinstance(answer, Batch)
+            and len(answer) == self.rows == len(answer.labels)
+            and answer.values.ndim == 2
+            and answer.values.shape[0] == self.rows
+        )

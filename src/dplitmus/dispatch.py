@@ -1,0 +1,157 @@
+"""Handing tasks to workers that may die, hang or answer nonsense, and getting the answers.
+
+Takes an executor; gives answers. A task has its own random stream, so that it may be done twice: whichever
+copy answers first, the answer is the same. That is how a straggler is overtaken and how a dead worker's
+task is done again. Mechanisms that do not replay are never given to two workers at once: to take the faster
+answer would let the time that an output takes decide whether it counts.
+"""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dplitmus.errors import MechanismError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_DEATHS = 3  # in a row, before the mechanism is told to be the cause
+_COPIES = 3  # of one task at once, at most
+_SHORTEST_WAIT, _LATE = 2.0, 4.0  # seconds; times as long as the slowest task so far
+
+
+class Timed(NamedTuple):
+    """An answer and how long it took."""
+
+    answer: Any
+    seconds: float
+
+
+def timed(work: Callable[..., Any], *arguments: Any) -> Timed:
+    """On a worker: do the work and look at the clock."""
+    started = time.perf_counter()
+    answer = work(*arguments)
+    return Timed(answer, time.perf_counter() - started)
+
+
+@dataclass(eq=False)
+class Order:
+    """A task on its way."""
+
+    work: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    plausible: Callable[[Any], bool]
+    futures: list[Future[Timed]] = field(default_factory=list)
+
+    @property
+    def done(self) -> bool:
+        """Whether some copy has ended."""
+        return any(future.done() for future in self.futures)
+
+
+@dataclass
+class Dispatch:
+    """The tasks of one run that are in flight."""
+
+    executor: Executor
+    replays: bool
+    orders: list[Order] = field(default_factory=list)
+    deaths: int = 0
+    slowest: float = 0.0
+
+    def submit(
+        self, work: Callable[..., Any], *arguments: Any, plausible: Callable[[Any], bool] = lambda _: True
+    ) -> Order:
+        """Hand over one task; `plausible` looks at its answer."""
+        order = Order(work, arguments, plausible)
+        self._hand_over(order)
+        self.orders.append(order)
+        return order
+
+    def result(self, order: Order) -> Timed:
+        """Wait for the answer, with other workers if need be."""
+        while True:
+            try:
+                timed_answer = self._first(order)
+                if isinstance(timed_answer, Timed) and order.plausible(timed_answer.answer):
+                    break
+                self._died("answered with damaged data")
+                order.futures = []
+                self._hand_over(order)
+            except (BrokenExecutor, CancelledError) as error:
+                self._revive(error)
+            except Exception as error:
+                if type(error).__name__ not in {"KilledWorker", "CommClosedError"}:  # Dask's
+                    raise
+                self._revive(error)
+        self.deaths = 0
+        self.slowest = max(self.slowest, timed_answer.seconds)
+        self.drop([order])
+        return timed_answer
+
+    def drop(self, orders: Iterable[Order]) -> None:
+        """Forget these tasks; what has not started will not."""
+        for order in orders:
+            for future in order.futures:
+                future.cancel()
+            if order in self.orders:
+                self.orders.remove(order)
+
+    def _hand_over(self, order: Order) -> None:
+        for _ in range(_DEATHS):
+            try:
+                order.futures.append(self.executor.submit(timed, order.work, *order.arguments))
+            except BrokenExecutor as error:
+                self._revive(error)
+            else:
+                return
+
+    def _first(self, order: Order) -> Timed:
+        """The answer of the first copy that has one; a late task gets another copy on an idle worker."""
+        while True:
+            ended = next((future for future in order.futures if future.done()), None)
+            if ended is not None:
+                return ended.result()
+            patience = max(_SHORTEST_WAIT, _LATE * self.slowest)
+            try:
+                if len(order.futures) == 1:
+                    return order.futures[0].result(patience)
+                wait(order.futures, patience, FIRST_COMPLETED)
+            except TimeoutError:
+                if order.done:
+                    continue
+            idle = all(other.done for other in self.orders if other is not order)
+            if self.replays and idle and len(order.futures) < _COPIES:
+                self._hand_over(order)
+
+    def _revive(self, error: BaseException) -> None:
+        """Make the executor again, and hand it everything that has no answer."""
+        self._died(f"died: {type(error).__name__}")
+        renew = getattr(self.executor, "renew", None)
+        if renew is None:
+            raise MechanismError(
+                f"the executor broke during the run: {type(error).__name__}",
+                code="DP432",
+                help="name the executor instead, as in --executor processes:4: then it is made again",
+            ) from error
+        renew()
+        for order in self.orders:
+            if not any(future.done() and _answered(future) for future in order.futures):
+                order.futures = []
+                self._hand_over(order)
+
+    def _died(self, how: str) -> None:
+        self.deaths += 1
+        if self.deaths > _DEATHS:
+            raise MechanismError(
+                f"a worker {how}, {self.deaths} times in a row",
+                code="DP432",
+                help="does the mechanism need more memory than there is? try fewer workers, or --isolate",
+            )
+
+
+def _answered(future: Future[Timed]) -> bool:
+    return not future.cancelled() and future.exception() is None

@@ -1,0 +1,209 @@
+"""Where the work is done: any `concurrent.futures.Executor`, and those that a command line can name.
+
+Takes words such as `processes:4` or `dask:tcp://127.0.0.1:8786`; gives an executor that can be made again
+when it breaks, and that leaves no process behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dplitmus.errors import MissingExtraError, bad_value, whole_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+FORMS = "threads:4, processes:4, loky:4, dask:local:4 or dask:tcp://127.0.0.1:8786"
+_PATIENCE = 60  # seconds to wait for a Dask scheduler that is away
+_WATCH = 1.0  # seconds between two looks whether the parent is alive
+_FEW = 8  # tasks at once, where an executor does not tell
+
+
+class Inline(Executor):
+    """Runs a task at once: the executor of a single thread."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Run now; the future is done."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except BaseException as error:  # noqa: BLE001  (re-raised by result())
+            future.set_exception(error)
+        return future
+
+
+@dataclass
+class Renewable(Executor):
+    """An executor that can be made again when its workers die."""
+
+    make: Callable[[], Executor]
+    discard: Callable[[Any], None]  # ends an executor, its hanging workers included
+    workers: int
+    _now: Executor | None = field(default=None, init=False)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Hand over to the executor of this moment."""
+        if self._now is None:
+            self._now = self.make()
+        return self._now.submit(fn, *args, **kwargs)
+
+    def renew(self) -> None:
+        """Give up the executor; the next task makes another one."""
+        executor, self._now = self._now, None
+        if executor is not None:
+            with contextlib.suppress(Exception):  # it is broken: whatever it says is no news
+                self.discard(executor)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
+        """End it, and what hangs in it."""
+        self.renew()
+
+
+@contextlib.contextmanager
+def opened(words: str) -> Iterator[Executor]:
+    """The executor that these words name, while the block lasts."""
+    kind, _, rest = words.partition(":")
+    makers = {"threads": _threads, "processes": _processes, "loky": _loky, "dask": _dask}
+    if kind not in makers or not rest:
+        raise _unknown(words)
+    executor = makers[kind](rest, words)
+    try:
+        yield executor
+    finally:
+        executor.shutdown()
+
+
+def capacity(executor: Executor) -> int:
+    """About how many tasks it runs at once; decides how many are kept in flight, and no result."""
+    if isinstance(executor, Inline):
+        return 1
+    for name in ("workers", "_max_workers", "max_workers"):
+        count = getattr(executor, name, None)
+        if isinstance(count, int) and count > 0:
+            return count
+    client = getattr(executor, "_client", None)  # Dask's
+    with contextlib.suppress(Exception):
+        return max(1, sum(client.nthreads().values()))  # type: ignore[union-attr]
+    return _FEW
+
+
+def _unknown(words: str) -> Exception:
+    return bad_value("executor", words, "name an executor and its size", help=f"try {FORMS}")
+
+
+def _count(rest: str, words: str) -> int:
+    if not rest.isdecimal():
+        raise _unknown(words)
+    return whole_number("workers", int(rest[:6]), least=1, most=4096, help=f"try {FORMS}")
+
+
+def _threads(rest: str, words: str) -> Renewable:
+    count = _count(rest, words)
+    return Renewable(
+        lambda: ThreadPoolExecutor(count), lambda pool: pool.shutdown(wait=False, cancel_futures=True), count
+    )
+
+
+def _processes(rest: str, words: str) -> Renewable:
+    count = _count(rest, words)
+
+    def make() -> Executor:
+        # Forking this process would copy locks that its threads hold; a server that has none forks instead.
+        context = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
+        if os.name == "posix":
+            context.set_forkserver_preload(["dplitmus.search"])
+        return ProcessPoolExecutor(count, mp_context=context, initializer=serve_the_parent)
+
+    return Renewable(make, _end_processes, count)
+
+
+def _end_processes(pool: Any) -> None:
+    processes = list((pool._processes or {}).values())  # noqa: SLF001  (kill_workers comes with Python 3.14)
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        process.kill()
+        process.join()
+
+
+def _loky(rest: str, words: str) -> Renewable:
+    count = _count(rest, words)
+    try:
+        import loky  # noqa: PLC0415  (optional)
+    except ImportError as error:
+        raise MissingExtraError("loky", extra="dask", purpose="--executor loky") from error
+
+    def make() -> Executor:
+        pool: Executor = loky.ProcessPoolExecutor(count, initializer=serve_the_parent)
+        return pool
+
+    return Renewable(make, lambda pool: pool.shutdown(wait=True, kill_workers=True), count)
+
+
+def _dask(rest: str, words: str) -> Renewable:
+    try:
+        import distributed  # noqa: PLC0415  (optional)
+    except ImportError as error:
+        raise MissingExtraError("distributed", extra="dask", purpose="--executor dask") from error
+    kind, _, size = rest.partition(":")
+    count = _count(size, words) if kind == "local" else 0
+    if kind not in {"local", "tcp", "tls"}:
+        raise _unknown(words)
+
+    def make() -> Executor:
+        if count:
+            cluster = distributed.LocalCluster(  # type: ignore[no-untyped-call]
+                n_workers=count,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address=None,
+                silence_logs="CRITICAL",
+            )
+            client: Any = distributed.Client(cluster)  # type: ignore[no-untyped-call]
+        else:
+            client = distributed.Client(rest, timeout=_PATIENCE)  # type: ignore[no-untyped-call]
+        executor: Executor = client.get_executor(pure=False)
+        return executor
+
+    def discard(executor: Any) -> None:
+        client = executor._client  # noqa: SLF001  (ClientExecutor has no other way back)
+        cluster = client.cluster
+        client.close(timeout=5)
+        if cluster is not None:
+            cluster.close(timeout=5)
+
+    try:
+        workers = count or _remote_size(make, discard)
+    except (OSError, ValueError) as error:
+        reason = "reach a Dask scheduler: " + (str(error) or type(error).__name__)
+        help_ = "start one:  dask scheduler --host 127.0.0.1"
+        raise bad_value("executor", words, reason, help=help_) from error
+    return Renewable(make, discard, workers)
+
+
+def _remote_size(make: Callable[[], Executor], discard: Callable[[Executor], None]) -> int:
+    executor = make()
+    try:
+        return capacity(executor)
+    finally:
+        discard(executor)
+
+
+def serve_the_parent() -> None:
+    """In a worker: leave Ctrl-C, which reaches every process of a terminal, to the parent; end with it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_WATCH)
+        os._exit(1)  # the parent was killed: nobody waits for this work
+
+    threading.Thread(target=watch, daemon=True).start()

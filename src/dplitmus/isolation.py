@@ -1,0 +1,114 @@
+"""Calls in fresh processes: no global seed, cache or state survives from one to the next.
+
+Takes a mechanism that can travel, and limits; gives a callable with the same signature. Each call runs in a
+process of its own, forked from a server that has imported nothing of the mechanism; a process that takes
+too long or too much memory is killed, and nothing is left behind.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dplitmus.errors import InputError, MechanismError, in_words, one_line, whole_number
+from dplitmus.samples import too_slow
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    import numpy as np
+
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+class Limits(NamedTuple):
+    """Of one call."""
+
+    seconds: float | None = None
+    memory: int | None = None  # bytes of address space
+
+
+@dataclass(frozen=True)
+class Isolated:
+    """A mechanism whose every call runs in a fresh process."""
+
+    parcel: Any  # a shipping.Parcel
+    name: str
+    limits: Limits
+
+    def __call__(self, x: Any, n: int, rng: np.random.Generator) -> Any:
+        """Call it there; the generator's state comes back, so that the next call draws other numbers."""
+        context: Any = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
+        if os.name == "posix":
+            context.set_forkserver_preload(["dplitmus.shipping"])
+        here, there = context.Pipe()
+        process = context.Process(target=_serve, args=(there, self.parcel, self.limits.memory), daemon=True)
+        try:
+            process.start()
+        except AssertionError as error:  # the words of multiprocessing
+            raise InputError(
+                "a daemonic worker cannot isolate calls", code="DP233", help="isolate with processes or loky"
+            ) from error
+        there.close()
+        try:
+            here.send((x, n, rng))
+            if not here.poll(self.limits.seconds):
+                raise too_slow(self.name, n, self.limits.seconds or 0.0)
+            answer, failure, state = here.recv()
+        except (EOFError, ConnectionError) as error:
+            process.join(5)
+            raise self._died(process.exitcode) from error
+        finally:
+            process.kill()
+            process.join()
+            here.close()
+        rng.bit_generator.state = state
+        if failure is not None:
+            kind, words = failure
+            if kind == "MemoryError" and self.limits.memory:
+                raise self._died(None)
+            raise type(kind, (Exception,), {})(words)  # as if it had been raised here
+        return answer
+
+    def _died(self, status: int | None) -> MechanismError:
+        cause = "asked for more memory than it may" if status is None else f"ended with status {status}"
+        return MechanismError(
+            f"the process of {self.name} {cause} during a call",
+            code="DP432",
+            help="raise --memory-limit, or call the mechanism by itself to see why",
+        )
+
+
+def memory_limit(text: str | int) -> int:
+    """Bytes from words such as 512M or 4G.
+
+    >>> memory_limit("2G")
+    2147483648
+    """
+    words = str(text).strip().upper().removesuffix("B")
+    unit = words[-1:] if words[-1:] in set("KMGT") else ""
+    try:
+        number = round(float(words.removesuffix(unit)) * _UNITS[unit])
+    except (ValueError, OverflowError):
+        number = -1
+    return whole_number("memory_limit", number, least=2**24, most=2**60, help="try --memory-limit 4G")
+
+
+def _serve(connection: Connection, parcel: Any, memory: int | None) -> None:
+    """In the fresh process: one call."""
+    if memory:
+        import resource  # noqa: PLC0415  (where there is one)
+
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    x, n, rng = connection.recv()
+    answer = failure = None
+    try:
+        answer = parcel.callee.call(x, n, rng)
+        pickle.dumps(answer)
+    except BaseException as error:  # noqa: BLE001  (a mechanism may raise anything, SystemExit too)
+        answer, failure = None, (type(error).__name__, one_line(in_words(str, error), 200))
+    connection.send((answer, failure, rng.bit_generator.state))
+    connection.close()
