@@ -69,8 +69,8 @@ def _least_delta(rules: list[dict[str, Any]], epsilon: float, alpha: float) -> s
     which = "by the event" if "event" in rule else "by the panel"
     return (
         f"Delta. Of the same {rule['draws']:,} draws a share of at least {above:.6f} was guessed rightly "
-        f"{which} and at most {below:.6f} wrongly (Clopper-Pearson at {level:.3g} each). At epsilon {epsilon:g} a "
-        "claim would need delta >= p - e^epsilon q = "
+        f"{which} and at most {below:.6f} wrongly (Clopper-Pearson at {level:.3g} each). At epsilon "
+        f"{epsilon:g} a claim would need delta >= p - e^epsilon q = "
         f"{max(0.0, above - math.exp(epsilon) * below):.3g}."
     )
 
