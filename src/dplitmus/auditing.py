@@ -148,7 +148,7 @@ def audit(
             arm.stock = Stock.draw(callee, arm.pair, budget, stream(seed, _PHASE_STOCK, arm.number))
     executor = executor or Inline()
     if not isinstance(executor, Inline) and not seen.repeats:
-        check_workers(parcel, executor, arms[0].pair.x, seed, seen)
+        check_workers(parcel, Dispatch(executor, seen.replays), arms[0].pair.x, seed, seen)
     search = Search(
         parcel=parcel,
         claim=claim,
@@ -235,7 +235,6 @@ def _spec(
     pairs = repr([(arm.pair.name, _plain(arm.pair.x), _plain(arm.pair.x_prime)) for arm in search.arms])
     return {
         "mechanism": search.parcel.callee.name,
-        "draws": seen.digest if seen.replays else None,  # the first outputs: is it still the same code?
         "epsilon": search.claim.epsilon,
         "delta": search.claim.delta,
         "pairs": hashlib.blake2b(pairs.encode(errors="backslashreplace"), digest_size=8).hexdigest(),
@@ -248,6 +247,7 @@ def _spec(
         "isolate": search.parcel.handling.isolate,
         "piece": search.piece,
         "numpy": np.__version__,
+        "draws": seen.digest if seen.replays else None,  # the first outputs: is it still the same code?
     }
 
 

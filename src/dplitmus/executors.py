@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 FORMS = "threads:4, processes:4, loky:4, dask:local:4 or dask:tcp://127.0.0.1:8786"
 _PATIENCE = 60  # seconds to wait for a Dask scheduler that is away
+_LAST_WORK = 2.0  # seconds that a worker may take to finish when the run has ended
 _WATCH = 1.0  # seconds between two looks whether the parent is alive
 _FEW = 8  # tasks at once, where an executor does not tell
 
@@ -126,11 +127,21 @@ def _processes(rest: str, words: str) -> Renewable:
 
 
 def _end_processes(pool: Any) -> None:
-    processes = list((pool._processes or {}).values())  # noqa: SLF001  (kill_workers comes with Python 3.14)
+    """End the workers: those that work may finish their task, those that take longer are killed.
+
+    To kill one that is writing its answer would leave the pool's own thread reading for ever, so that the
+    last end of the pipe is closed, too. (kill_workers comes with Python 3.14.)
+    """
+    processes = list((pool._processes or {}).values())  # noqa: SLF001
+    answers = pool._result_queue  # noqa: SLF001
     pool.shutdown(wait=False, cancel_futures=True)
+    patience = time.monotonic() + _LAST_WORK
     for process in processes:
+        process.join(max(0.0, patience - time.monotonic()))
         process.kill()
         process.join()
+    with contextlib.suppress(Exception):
+        answers._writer.close()  # noqa: SLF001
 
 
 def _loky(rest: str, words: str) -> Renewable:

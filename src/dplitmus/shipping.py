@@ -29,10 +29,10 @@ from dplitmus.target import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Executor
 
     from numpy.typing import NDArray
 
+    from dplitmus.dispatch import Dispatch
     from dplitmus.mechanisms.base import Callee
     from dplitmus.samples import Habits
 
@@ -113,7 +113,7 @@ def unpacked(packed: Packed) -> Parcel:
     return Parcel(mechanism, packed.handling, packed.target)
 
 
-def check_workers(parcel: Parcel, executor: Executor, x: object, seed: int, seen: Habits) -> None:
+def check_workers(parcel: Parcel, dispatch: Dispatch, x: object, seed: int, seen: Habits) -> None:
     """Refuse workers that draw other numbers than this process, or the same numbers as each other.
 
     DP231: the mechanism cannot be sent. DP232: the same stream gives other outputs there. DP431: the
@@ -122,10 +122,10 @@ def check_workers(parcel: Parcel, executor: Executor, x: object, seed: int, seen
     """
     found: dict[tuple[str, int], list[NDArray[np.uint64]]] = {}
     for _ in range(_ROUNDS):
-        futures = [executor.submit(_looked_at, parcel, x, seed) for _ in range(1 if not found else 4)]
-        for future in futures:
+        orders = [dispatch.submit(_looked_at, parcel, x, seed) for _ in range(4 if found else 1)]
+        for order in orders:
             try:
-                worker, first = future.result()
+                worker, first = dispatch.result(order).answer
             except (pickle.PicklingError, AttributeError, TypeError, ImportError, InputError) as error:
                 raise _cannot_travel(parcel, error) from error
             if worker == _here():
