@@ -9,14 +9,13 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
-import signal
-import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dplitmus.errors import MissingExtraError, bad_value, whole_number
+from dplitmus.isolation import serve_the_parent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 FORMS = "threads:4, processes:4, loky:4, dask:local:4 or dask:tcp://127.0.0.1:8786"
 _PATIENCE = 60  # seconds to wait for a Dask scheduler that is away
 _LAST_WORK = 2.0  # seconds that a worker may take to finish when the run has ended
-_WATCH = 1.0  # seconds between two looks whether the parent is alive
 _FEW = 8  # tasks at once, where an executor does not tell
 
 
@@ -205,16 +203,3 @@ def _remote_size(make: Callable[[], Executor], discard: Callable[[Executor], Non
         return capacity(executor)
     finally:
         discard(executor)
-
-
-def serve_the_parent() -> None:
-    """In a worker: leave Ctrl-C, which reaches every process of a terminal, to the parent; end with it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(_WATCH)
-        os._exit(1)  # the parent was killed: nobody waits for this work
-
-    threading.Thread(target=watch, daemon=True).start()
