@@ -1,9 +1,9 @@
 """Audits for a long time over random zoo mechanisms, executors and injected faults.
 
 Each audit runs twice: undisturbed in this process, and as a command on some executor while a fault is
-injected; killed runs are resumed from their journals. Both findings must be equal to the last bit. Counted are
-audits, faults, results that were lost or differ, wrong accusations, and what leaks: processes, file handles,
-memory.
+injected; killed runs are resumed from their journals. Both findings must be equal to the last bit. Counted
+are audits, faults, results that were lost or differ, wrong accusations, and what leaks: processes, file
+handles, memory.
 
     python benchmarks/soak.py [MINUTES] [SEED]
 """

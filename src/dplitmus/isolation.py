@@ -124,6 +124,8 @@ def serve_the_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # The one that wanted this process may not be the one that forked it, which may be a server.
     parent, forked_by = multiprocessing.parent_process(), os.getppid()
+    if parent is not None and parent.sentinel is None:  # loky's
+        parent = None
 
     def watch() -> None:
         while os.getppid() == forked_by and (parent is None or parent.is_alive()):
