@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import bdtrc
 
 from dplitmus import certificate, distributions, evidence, exam, prospects
-from dplitmus.adapters import resolve
+from dplitmus.adapters import Asked, resolve
 from dplitmus.adapters.program import Program
 from dplitmus.bounds import guess_delta_lower, guess_lower
 from dplitmus.chunks import PIECE, Desk
@@ -128,10 +128,8 @@ def audit(
     one_of("level", level, ("ideal",))
     seed = checked_seed(seed)
     handling = _handling(on_error, call_timeout, memory_limit, isolate=isolate)
-    target = target or importable_name(mechanism)
-    # A program travels with its time limit; other objects are made again where they are needed.
-    elsewhere = None if isinstance(asked.mechanism, Program) else target
-    parcel = Parcel(asked.mechanism, handling, elsewhere, asked.details)
+    given, target = target, target or importable_name(mechanism)
+    parcel = Parcel(asked.mechanism, handling, _elsewhere(asked, given, target), asked.details)
     callee = parcel.callee
     if piece is not None:
         piece = whole_number("piece", piece, least=1, most=2**16, help="try piece=8")
@@ -213,6 +211,17 @@ def audit(
         distributions=_distributions(search, answers, refuted=refuted),
         seconds=time.monotonic() - started,
     )
+
+
+def _elsewhere(asked: Asked, given: str | None, target: str | None) -> str | None:
+    """The TARGET that loads the mechanism in other processes; None for what is pickled.
+
+    A program travels with its time limit; a library's object is made again where it is needed; what has a
+    name but was given no TARGET is pickled, for the name of a bound method is that of its class's function.
+    """
+    if isinstance(asked.mechanism, Program):
+        return None
+    return given or (target if asked.details is not None else None)
 
 
 def _handling(

@@ -103,14 +103,16 @@ def unpacked(packed: Packed) -> Parcel:
         np.random.seed()  # noqa: NPY002  (other people's code uses it)
         if "torch" in sys.modules:
             sys.modules["torch"].seed()
+    details: dict[str, Any] | None = None
     if packed.target:
         # A target that is no zoo mechanism does not depend on these.
         mechanism: Any = load(packed.target, epsilon=1.0, dimension=1)
         if packed.details:
-            mechanism = mechanism_of(mechanism, pickle.loads(packed.details))  # noqa: S301  (as below)
+            details = pickle.loads(packed.details)  # noqa: S301  (as below)
+            mechanism = mechanism_of(mechanism, details)
     else:
         mechanism = pickle.loads(packed.data)  # noqa: S301  (from our own parent, never from a file)
-    return Parcel(mechanism, packed.handling, packed.target)
+    return Parcel(mechanism, packed.handling, packed.target, details)
 
 
 def check_workers(parcel: Parcel, dispatch: Dispatch, x: object, seed: int, seen: Habits) -> None:
