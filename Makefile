@@ -10,7 +10,7 @@ TORCH ?= 2.13.0
 JOBS ?= logical
 DRIVER := tests/browser/node_modules/playwright-core
 
-.PHONY: demo test test-slow check bench browser docs clean
+.PHONY: demo test test-slow check bench browser docs soak fuzz clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml
@@ -55,6 +55,10 @@ bench: $(READY)
 	$(BIN)/python benchmarks/paper_grid.py
 	$(BIN)/python benchmarks/start_up.py
 	$(BIN)/python benchmarks/report_and_plugin.py
+
+# Half an hour of audits with faults injected: what is lost, wrong, accused or leaked?
+soak: $(READY)
+	$(BIN)/python benchmarks/soak.py 30
 
 clean:
 	rm -rf $(VENV) demo build dist tests/browser/node_modules docs/*/generated .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

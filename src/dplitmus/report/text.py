@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dplitmus.verdict import Note, Result
 
 WIDTH = 80
+_EXACT = Context(prec=400)  # digits: enough for every float with four decimals
 _EVENTS = ("the vote says 0", "the vote says 1", "no coordinate votes")
 
 
@@ -40,7 +41,9 @@ def number(value: float) -> str:
 
 def at_least(value: float) -> str:
     """A lower bound, rounded down to four decimals: what is printed is certified too."""
-    return str(Decimal(value).quantize(Decimal("0.0001"), rounding=ROUND_FLOOR))
+    if not math.isfinite(value):
+        return number(value)
+    return str(Decimal(value).quantize(Decimal("0.0001"), ROUND_FLOOR, _EXACT))
 
 
 def _significant(value: float, rounding: str) -> str:
