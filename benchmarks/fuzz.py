@@ -26,7 +26,7 @@ import dplitmus
 from dplitmus import findings
 from dplitmus.adapters.program import _Run
 from dplitmus.chunks import Chunk, Desk, Pending
-from dplitmus.cli_audit import _pairs_from_json
+from dplitmus.cli_audit import pairs_from_json
 from dplitmus.dispatch import Dispatch
 from dplitmus.errors import DplitmusError
 from dplitmus.executors import Inline
@@ -108,7 +108,7 @@ class Fuzz:
     def value(self, depth: int = 0) -> Any:
         """Any JSON value, with a taste for trouble."""
         chance = self.chance
-        simple = [
+        simple: list[Any] = [
             None, True, 0, -1, 1.5, 2**53, 2**70, -(10**300), 1e308, 5e-324, "", "NaN", "Infinity", "x" * 300,
             "\x00\u202e\ud800", "1", [], {}, "AAAA", "<b>", 10**10,
         ]  # fmt: skip
@@ -194,7 +194,7 @@ class Fuzz:
             self.damaged(text.encode()).decode(errors="replace") if self.chance.random() < 0.5 else text
             for text in texts
         ]
-        as_pairs(_pairs_from_json(((texts[0], texts[1]),)))
+        as_pairs(pairs_from_json(((texts[0], texts[1]),)))
 
     def settings(self) -> None:
         """[tool.dplitmus] of pyproject.toml."""

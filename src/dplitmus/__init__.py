@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from dplitmus import adapters, libraries
     from dplitmus.asserting import ViolatedError, assert_private
     from dplitmus.auditing import audit
+    from dplitmus.measuring import Sensitivity, sensitivity
     from dplitmus.replaying import replay
     from dplitmus.sanity import SanityCheck, sanity_check
     from dplitmus.verdict import Result
@@ -22,6 +23,7 @@ __all__ = [
     "MissingExtraError",
     "Result",
     "SanityCheck",
+    "Sensitivity",
     "ViolatedError",
     "__version__",
     "adapters",
@@ -33,6 +35,7 @@ __all__ = [
     "neighbours",
     "replay",
     "sanity_check",
+    "sensitivity",
 ]
 _LATER = {
     "ViolatedError": "asserting",
@@ -41,6 +44,8 @@ _LATER = {
     "replay": "replaying",
     "Result": "verdict",
     "SanityCheck": "sanity",
+    "Sensitivity": "measuring",
+    "sensitivity": "measuring",
     "sanity_check": "sanity",
 }
 

@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import bdtrc
 
-from dplitmus import certificate, distributions, evidence, exam, prospects
+from dplitmus import certificate, diagnosis, distributions, evidence, exam, prospects
 from dplitmus.adapters import Asked, resolve
 from dplitmus.adapters.program import Program
 from dplitmus.bounds import guess_delta_lower, guess_lower
 from dplitmus.chunks import PIECE, Desk
+from dplitmus.diagnosis.subject import Subject, examined
 from dplitmus.dispatch import Dispatch
 from dplitmus.errors import bad_value, in_words, one_of, positive_number, probability, whole_number
 from dplitmus.executors import Inline
 from dplitmus.isolation import memory_limit as checked_memory
 from dplitmus.journal import Journal
+from dplitmus.neighbours import LEVELS
 from dplitmus.outputs import join
 from dplitmus.samples import ON_ERROR, Habits, Stock, checked_samples, checked_seed, habits, stream
 from dplitmus.search import Arm, Search, detectable_epsilon
@@ -53,6 +55,7 @@ _LARGEST_STOCK = 2**21  # outputs of long calls that are kept in memory
 # Fresh draws after a search that stopped early: one simple event needs several times the draws of the panel.
 _LEAST_FRESH, _FRESH_FACTOR = 1250, 10
 _REHEARSAL = 0.2  # of the fresh draws
+_DIAGNOSED = 2048  # draws on each input to name the cause, at most
 _CONFIRMED = 0.01  # the largest p-value with which a readable event is shown
 
 
@@ -62,13 +65,15 @@ class Shares(NamedTuple):
     search: float  # of alpha: the bets of the search
     panel: float  # of alpha: the panel's guesses in the exam
     rule: float  # of alpha: the readable event in the exam
+    delta: float  # of alpha: the least delta at the claimed epsilon, where it is scanned
     draws: float  # of the budget: the search
 
 
 # To stop early is up to the bets; the tightest bound comes from many draws judged by a frozen panel.
-_EARLY = Shares(0.98, 0.01, 0.01, draws=0.9)
-_TIGHT = Shares(0.09, 0.9, 0.01, draws=0.35)
+_EARLY = Shares(0.98, 0.01, 0.01, delta=0.0, draws=0.9)
+_TIGHT = Shares(0.09, 0.9, 0.01, delta=0.0, draws=0.35)
 _TIGHT_MANY = _TIGHT._replace(draws=0.45)  # to find the best of several pairs takes draws
+_FOR_DELTA = 0.01  # at the level "bits" and delta = 0: leaks of bits often have small mass
 
 
 def audit(
@@ -125,7 +130,7 @@ def audit(
     samples = checked_samples(samples)
     alpha = probability("alpha", alpha)
     one_of("stop", stop, ("violated", "never"))
-    one_of("level", level, ("ideal",))
+    one_of("level", level, LEVELS)
     seed = checked_seed(seed)
     handling = _handling(on_error, call_timeout, memory_limit, isolate=isolate)
     given, target = target, target or importable_name(mechanism)
@@ -137,7 +142,7 @@ def audit(
         piece = PIECE
     arms = [Arm(number, pair) for number, pair in enumerate(asked.pairs)]
     limit = positive_number("seconds", seconds) if seconds is not None else math.inf
-    shares = _EARLY if stop == "violated" else _TIGHT if len(arms) == 1 else _TIGHT_MANY
+    shares = _shares(stop, len(arms), scanned=level == "bits" and not claim.delta)
     seen = habits(callee, arms[0].pair.x, seed)
     budget = samples
     if seen.repeats:
@@ -156,6 +161,7 @@ def audit(
         seed=seed,
         deadline=started + limit * (shares.draws if stop == "never" else 1.0),
         progress=progress,
+        level=level,
         explore=shares.panel * alpha if stop == "never" else None,
         piece=piece,
     )
@@ -175,6 +181,7 @@ def audit(
     finally:
         if ledger is not None:
             ledger.close()
+    left = budget - search.dispatched if finished and time.monotonic() - started < limit else 0
     refuted = search.refuted or answers.epsilon_lower > claim.epsilon
     return Result(
         mechanism=callee.name,
@@ -195,7 +202,7 @@ def audit(
         pairs=tuple(_summary(arm, search) for arm in arms),
         detectable=detectable_epsilon(arms, claim, search.explore or search.alpha),
         notes=(
-            *_notes(seen),
+            *_notes(search, answers, seen, left, refuted=refuted),
             *_exceptions(search.raised + answers.raised, on_error),
             *([Note("DP341", asked.note)] if asked.note else []),
         ),
@@ -206,7 +213,7 @@ def audit(
         relation=asked.relation,
         claimed_by=asked.claimed_by,
         finished=finished,
-        alphas=Alphas(*(share * alpha for share in shares[:3])),
+        alphas=Alphas(*(share * alpha for share in shares[:4])),
         history=_history(search),
         distributions=_distributions(search, answers, refuted=refuted),
         seconds=time.monotonic() - started,
@@ -266,6 +273,11 @@ def _plain(value: Any) -> str:
     return f"{type(value).__name__} {words}"
 
 
+def _shares(stop: str, pairs: int, *, scanned: bool) -> Shares:
+    shares = _EARLY if stop == "violated" else _TIGHT if pairs == 1 else _TIGHT_MANY
+    return shares._replace(search=shares.search - _FOR_DELTA, delta=_FOR_DELTA) if scanned else shares
+
+
 def _affordable(search: Search, budget: int, started: float, limit: float) -> int:
     """Draws that are left; with a time limit, as many as the speed so far allows.
 
@@ -307,7 +319,7 @@ def _examine(
     hopes = [prospects.best(room.rehearse(arm, each), horizon) for arm in candidates]
     arm, hope = max(zip(candidates, hopes, strict=True), key=lambda both: both[1].promise)
     claim = search.claim
-    rule = certificate.find(join(list(arm.sample)), claim.epsilon)
+    rule = certificate.find(join(list(arm.sample)), claim.epsilon, level=search.level)
     marks = room.sit(arm, hope.level, rule, draws)
     answers = (
         (marks.correct, marks.guesses, draws, shares.panel * alpha),
@@ -316,6 +328,8 @@ def _examine(
     by_panel, by_rule = (guess_lower(*answer, claim.delta) for answer in answers)
     # For delta = 0 the bounds on epsilon come from other intervals, which say nothing of delta.
     deltas = [guess_delta_lower(*answer, claim.epsilon) for answer in answers if claim.delta]
+    if shares.delta:
+        deltas = [guess_delta_lower(*answers[0][:3], shares.delta * alpha, claim.epsilon)]
     return _Answers(
         exam=Exam(
             pair=arm.pair.name,
@@ -378,25 +392,26 @@ def _distributions(search: Search, answers: _Answers, *, refuted: bool) -> Distr
     return distributions.of(join(list(arm.sample)), arm.pair.name, answers.rule if refuted else None)
 
 
-def _notes(seen: Habits) -> Iterator[Note]:
-    if seen.constant:
-        yield Note(
-            "DP304",
-            f"{seen.seen} outputs on one input are all the same: the noise is missing, switched off, or "
-            "seeded anew at every draw.",
+def _notes(search: Search, answers: _Answers, seen: Habits, left: int, *, refuted: bool) -> Iterator[Note]:
+    """What is probably wrong, from outputs on the pair that stands out most; no evidence comes from it."""
+    arm = answers.arm or max(search.arms, key=lambda arm: arm.log_wealth)
+    sample = join(list(arm.sample)) if arm.sample else None
+    drawn = sum(arm.tally.draws for arm in search.arms) + answers.draws
+    callee = search.parcel.callee
+    wished = min(_DIAGNOSED, drawn // 2) if search.slow else _DIAGNOSED
+    fresh = max(0, min(wished, left // 4))
+    return diagnosis.notes(
+        Subject(
+            callee=callee,
+            claim=search.claim,
+            pair=arm.pair,
+            seed=search.seed,
+            habits=seen,
+            violated=refuted,
+            sides=examined(callee, arm.pair, search.seed, sample=sample, stock=arm.stock, fresh=fresh),
+            spare=left - 2 * fresh,
         )
-    if seen.repeats:
-        yield Note(
-            "DP305",
-            "the draws repeat from call to call: there is a fixed seed inside, and whoever knows it can "
-            "subtract the noise. For this audit all draws came from one long call on each input.",
-        )
-    if not seen.replays:
-        yield Note(
-            "DP303",
-            "the mechanism does not take all its randomness from the rng: another run of the same command "
-            "draws other numbers.",
-        )
+    )
 
 
 def _exceptions(raised: int, on_error: str) -> Iterator[Note]:

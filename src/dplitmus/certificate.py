@@ -8,11 +8,13 @@ p-value is exact for the printed rule.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import rel_entr
+
+from dplitmus import bits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +36,8 @@ _AS_GOOD = 0.9
 class Rule:
     """When `event` happens, guess `label`; `score` is its evidence in nats on the search draws."""
 
-    kind: str  # "value", "column", "sum", "key", "nan", "region"
-    column: int  # of the output; or the bit of the region's flag
+    kind: str  # "value", "column", "sum", "key", "nan", "region", "grain", "lattice"
+    column: int  # of the output; the bit of the region's flag; 0 for the lattice of x, 1 for that of x'
     relation: str  # "<", ">", "=="
     threshold: float
     key: int
@@ -52,18 +54,22 @@ class Rule:
             return np.isnan(batch.values[:, self.column])
         if self.kind == "region":
             return _flag(batch, self.column)
+        if self.kind == "lattice":
+            return _off_lattice(batch, self.column, self.key)
         seen = numbers(batch, self.kind, self.column)
         return np.asarray(seen < self.threshold if self.relation == "<" else seen > self.threshold)
 
 
-def find(sample: Batch, epsilon: float) -> Rule | None:
+def find(sample: Batch, epsilon: float, *, level: str = "ideal") -> Rule | None:
     """The rule with the most evidence against epsilon on the search draws, simpler ones preferred."""
     ceiling = 1 / (1 + math.exp(-epsilon))
     rules = [rule for rule in _candidates(sample, ceiling) if rule.score > 0]
+    if level == "bits" and not sample.names:
+        rules += [rule for rule in _bit_rules(sample, ceiling) if rule.score > 0]
     if not rules:
         return None
     best = max(rule.score for rule in rules)
-    order = ("value", "nan", "key", "column", "region", "sum")
+    order = ("value", "nan", "key", "column", "region", "sum", "grain", "lattice")
     enough = best - (1 - _SIMPLER) * max(0.0, best - _CHANCE)
     good = [rule for rule in rules if rule.score >= enough]
     return min(good, key=lambda rule: (order.index(rule.kind), -rule.score))
@@ -85,10 +91,50 @@ def _candidates(sample: Batch, ceiling: float) -> Iterator[Rule]:
         return  # what is no number has its name
     for j in np.flatnonzero(np.isnan(sample.values).any(axis=0))[:_MOST_COLUMNS]:
         name = "y" if columns == 1 else f"y[{j}]"
-        labels = sample.labels[np.isnan(sample.values[:, j])]
-        label = bool(2 * labels.sum() > labels.size)
-        score = float(evidence(float((labels == label).sum()), float(labels.size), ceiling))
-        yield Rule("nan", int(j), "==", 0.0, 0, label, score, f"{name} is NaN")
+        rule = Rule("nan", int(j), "==", 0.0, 0, False, 0.0, f"{name} is NaN")
+        yield _labelled(sample, np.isnan(sample.values[:, j]), ceiling, rule)
+
+
+def _bit_rules(sample: Batch, ceiling: float) -> Iterator[Rule]:
+    """How fine the outputs are, and whether they can be an input plus a float at all."""
+    subject = "y" if sample.values.shape[1] == 1 else "some coordinate of y"
+    grains = numbers(sample, "grain", 0)
+    for threshold in np.unique(grains)[1:]:
+        for relation, where in (("<", grains < threshold), (">", grains > threshold - 1)):
+            words = f"{subject} is not a multiple" if relation == "<" else f"{subject} is a multiple"
+            if relation == ">" and sample.values.shape[1] > 1:
+                words = "every coordinate of y is a multiple"
+            event = f"{words} of {_power(int(threshold))}"
+            edge = threshold - 0.5  # grains are whole numbers
+            yield _labelled(sample, where, ceiling, Rule("grain", 0, relation, edge, 0, False, 0.0, event))
+    if sample.geometry is None:
+        return
+    precision = bits.precision(sample.values[:, sample.geometry.differ])
+    for end, name in enumerate(("x", "x'")):
+        where = _off_lattice(sample, end, precision)
+        difference = f"y - {name}" if sample.values.shape[1] == 1 else f"some coordinate of y - {name}"
+        event = f"{difference} is no {bits.FORMATS[precision]}"
+        yield _labelled(sample, where, ceiling, Rule("lattice", end, "==", 0.0, precision, False, 0.0, event))
+
+
+def _power(exponent: int) -> str:
+    return f"2^{exponent}" if exponent else "1"
+
+
+def _labelled(sample: Batch, where: NDArray[np.bool_], ceiling: float, rule: Rule) -> Rule:
+    """The rule with the label that is commoner where its event happens, and its evidence."""
+    labels = sample.labels[where]
+    label = bool(2 * labels.sum() > labels.size)
+    score = float(evidence(float((labels == label).sum()), float(labels.size), ceiling))
+    return replace(rule, label=label, score=score)
+
+
+def _off_lattice(batch: Batch, end: int, precision: int) -> NDArray[np.bool_]:
+    if batch.geometry is None:
+        return np.zeros(len(batch), dtype=bool)
+    origin = batch.geometry.high if end else batch.geometry.low
+    too_fine = bits.beyond(batch.values[:, batch.geometry.differ], origin, precision) > 0
+    return np.asarray(too_fine.any(axis=1))
 
 
 def _regions(sample: Batch, ceiling: float) -> Iterator[Rule]:
@@ -97,10 +143,8 @@ def _regions(sample: Batch, ceiling: float) -> Iterator[Rule]:
         return
     words = [f"{how} that of {end}" for end in ("x", "x'") for how in ("below", "equal to", "above")]
     for bit, how in enumerate(words):
-        labels = sample.labels[_flag(sample, bit)]
-        label = bool(2 * labels.sum() > labels.size)
-        score = float(evidence(float((labels == label).sum()), float(labels.size), ceiling))
-        yield Rule("region", bit, "==", 0.0, 0, label, score, f"some coordinate of y is {how}")
+        rule = Rule("region", bit, "==", 0.0, 0, False, 0.0, f"some coordinate of y is {how}")
+        yield _labelled(sample, _flag(sample, bit), ceiling, rule)
 
 
 def _flag(batch: Batch, bit: int) -> NDArray[np.bool_]:
@@ -171,6 +215,9 @@ def row_words(row: Floats) -> str:
 
 def numbers(batch: Batch, kind: str, column: int) -> Floats:
     """What a rule of this kind looks at."""
+    if kind == "grain":
+        finest = bits.grain(batch.values).min(axis=1, initial=bits.COARSE)
+        return np.asarray(finest, dtype=float)
     return batch.values.sum(axis=1) if kind == "sum" else batch.values[:, column]
 
 

@@ -24,6 +24,7 @@ _ELSEWHERE = {
     "audit-library": "dplitmus.cli_library",
     "replay": "dplitmus.cli_report",
     "report": "dplitmus.cli_report",
+    "sensitivity": "dplitmus.cli_sensitivity",
     "text": "dplitmus.cli_text",
 }
 

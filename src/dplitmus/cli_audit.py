@@ -74,7 +74,7 @@ _JOURNAL_AFTER = 5.0  # seconds: a shorter run is not worth a file
 @click.option("--resume", help="Go on from this journal; the other arguments are those of the first run.")
 @click.option("--alpha", type=float, default=1e-6, show_default=True, help="Probability of a false alarm.")
 @click.option("--seed", type=Count(), help="Same seed, same result. [default: a fresh one]")
-@click.option("--level", default="ideal", show_default=True, help="What is judged: 'ideal' arithmetic.")
+@click.option("--level", default="ideal", show_default=True, help="'ideal' arithmetic, or released 'bits'.")
 @click.option(
     "--stop", default="violated", show_default=True, help="'violated', or 'never' for the best bound."
 )
@@ -121,23 +121,24 @@ def audit(
     from dplitmus import executors, isolation, store
     from dplitmus import target as targets
     from dplitmus.errors import one_of
-    from dplitmus.neighbours import DATASETS, RELATIONS, patterns
+    from dplitmus.neighbours import DATASETS, LEVELS, RELATIONS, patterns
     from dplitmus.report import text
     from dplitmus.samples import checked_samples, checked_seed
     from dplitmus.verdict import Verdict
 
     checked_samples(samples)
-    given = _pairs_from_json(pairs)
+    one_of("level", level, LEVELS)
+    given = pairs_from_json(pairs)
     if relation is not None:
         one_of("relation", relation, (*RELATIONS, *DATASETS))
     if target.startswith("zoo:"):
         size = _length(given[0][0]) if given else dimension
-        setting = targets.zoo_setting(target, epsilon=epsilon, dimension=size)
+        setting = targets.zoo_setting(target, epsilon=epsilon, dimension=size, level=level)
     else:
         setting = targets.own_setting(target, epsilon=epsilon, delta=delta, timeout=call_timeout)
         if epsilon is None and not setting.adaptable:
             raise click.UsageError("Missing option '--epsilon'.")
-    made = patterns(relation, dimension or 1) if relation in RELATIONS and not given else None
+    made = patterns(relation, dimension or 1, level=level) if relation in RELATIONS and not given else None
     file = store.prepare_file(json_file) if json_file else None
     page = store.prepare_file(html_file) if html_file else None
     limit = isolation.memory_limit(memory_limit) if memory_limit else None
@@ -234,7 +235,8 @@ class _Keeper:
             click.echo(f"Go on:  {command_again(changes)}", err=True)
 
 
-def _pairs_from_json(pairs: tuple[tuple[str, str], ...]) -> list[Any]:
+def pairs_from_json(pairs: tuple[tuple[str, str], ...]) -> list[Any]:
+    """Pairs as they stand on the command line."""
     import json
 
     found = []

@@ -35,7 +35,11 @@ def of(sample: Batch, pair: str, rule: Rule | None) -> Distributions:
     kinds, counts = np.unique(sample.keys, return_counts=True)
     if sample.names or kinds.size <= _FEW or (sample.values.shape[1] > 1 and axis and axis.kind == "key"):
         return Distributions(pair, "y", tuple(_kinds(sample, kinds, counts, event)))
-    if rule and rule.kind == "region":  # it lies along no axis: it happens or it does not
+    if rule and rule.kind in {
+        "region",
+        "grain",
+        "lattice",
+    }:  # it lies along no axis: it happens or it does not
         words = one_line(rule.event, 60)
         bars = (
             _named(words, event, sample.labels, event),

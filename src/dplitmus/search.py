@@ -201,6 +201,7 @@ class Search:
     seed: int
     deadline: float
     progress: Callable[[int], None] | None
+    level: str = "ideal"
     explore: float | None = None  # alpha of an exam for which the best pair is looked for, if there is one
     piece: int | None = None  # draws that a slow mechanism makes at a time
     running: list[Arm] = field(init=False)  # pairs that have not retired
@@ -243,16 +244,16 @@ class Search:
     @property
     def _lag(self) -> int:
         """Chunks in flight beside the one that is merged next: a function of the spec and the draws alone."""
-        first = 0 if self._slow else _SEQUENTIAL * len(self.arms)
+        first = 0 if self.slow else _SEQUENTIAL * len(self.arms)
         return _IN_FLIGHT - 1 if self.dispatched >= first else 0
 
     @property
-    def _slow(self) -> bool:
+    def slow(self) -> bool:
         """Whether draws are dear: in pieces, or each call in a process of its own."""
         return self.piece is not None or self.parcel.handling.isolate
 
     def _growth(self, arm: Arm) -> float:
-        if self._slow:
+        if self.slow:
             return _GROWTH
         if self.explore:
             return _GROWTH_PATIENT
@@ -285,7 +286,7 @@ class Search:
         if len(self.arms) > 1:
             self.joint.add(outcome.counts)
         if arm.panel is None:
-            arm.panel = Panel.of(outcome.learnt)
+            arm.panel = Panel.of(outcome.learnt, level=self.level)
         arm.panel.learn(outcome.learnt, outcome.judgement)
         arm.sample.append(outcome.learnt)
         while len(arm.sample) > 64 or sum(len(batch) for batch in arm.sample) > _SAMPLE_ROWS:

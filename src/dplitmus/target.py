@@ -41,8 +41,13 @@ class Setting(NamedTuple):
     adaptable: bool = False  # an object of a library, which tells what is None
 
 
-def zoo_setting(target: str, *, epsilon: float | None, dimension: int | None) -> Setting:
-    """A zoo mechanism with its own claim and inputs; `zoo:NAME(EPSILON,DIMENSION)` says all in one word."""
+def zoo_setting(
+    target: str, *, epsilon: float | None, dimension: int | None, level: str = "ideal"
+) -> Setting:
+    """A zoo mechanism with its own claim and inputs; `zoo:NAME(EPSILON,DIMENSION)` says all in one word.
+
+    At the level "bits" its inputs include pairs of different magnitude, if they are patterns.
+    """
     match = _BUILT.fullmatch(target)
     name = match["name"] if match else target.removeprefix("zoo:")
     entry = zoo.find(name)
@@ -51,7 +56,9 @@ def zoo_setting(target: str, *, epsilon: float | None, dimension: int | None) ->
     epsilon = entry.epsilon if epsilon is None else epsilon
     dimension = entry.dimension if dimension is None else dimension
     claimed, delta = entry.claim(epsilon, dimension)
-    pairs: list[Any] = list(entry.pairs) if entry.pairs else list(patterns(entry.relation, dimension))
+    pairs: list[Any] = (
+        list(entry.pairs) if entry.pairs else list(patterns(entry.relation, dimension, level=level))
+    )
     built = f"zoo:{entry.name}({epsilon!r},{dimension})"
     return Setting(entry.build(epsilon, dimension), claimed, delta, pairs, built)
 
@@ -78,6 +85,14 @@ def load(target: str, *, epsilon: float, dimension: int, timeout: float | None =
     library, _, entry = target.partition(":")
     if library in libraries.LIBRARIES:
         return libraries.find(library, entry)
+    found = named(target)
+    if not isinstance(found, Adapted) and library_of(found) is None:
+        as_callee(found)  # refuses what cannot be called, before any work
+    return cast("Mechanism", found)
+
+
+def named(target: str) -> object:
+    """Return what `package.module:name` or `path/file.py:name` names, whatever it is."""
     # The last colon separates: a Windows path has one of its own.
     place, _, name = target.rpartition(":")
     if not place or not name:
@@ -87,10 +102,7 @@ def load(target: str, *, epsilon: float, dimension: int, timeout: float | None =
             f"target={target!r} names no function", code="DP203", help=f"{hint}  {_FORMS}".strip()
         )
     module = _load_file(Path(place)) if place.endswith(".py") else _import(place)
-    found = _attribute(module, name, place)
-    if not isinstance(found, Adapted) and library_of(found) is None:
-        as_callee(found)  # refuses what cannot be called, before any work
-    return cast("Mechanism", found)
+    return _attribute(module, name, place)
 
 
 def importable_name(function: object) -> str | None:

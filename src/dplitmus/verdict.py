@@ -99,11 +99,12 @@ class Distributions(NamedTuple):
 
 
 class Alphas(NamedTuple):
-    """How alpha was divided before the first draw; the three add up to it."""
+    """How alpha was divided before the first draw; the four add up to it."""
 
     search: float
     panel: float
     rule: float
+    delta: float = 0.0  # for the least delta at the claimed epsilon, where a pure claim is scanned for it
 
 
 @dataclass(frozen=True, kw_only=True)

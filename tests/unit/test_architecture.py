@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "dplitmus"
 # A module may import from its own line and from the lines above it.
 LAYERS = [
     ["errors"],
-    ["claim", "explanations"],
+    ["claim", "explanations", "bits"],
     ["mechanisms"],
     ["neighbours"],
     ["adapters"],
@@ -33,18 +33,20 @@ LAYERS = [
     ["chunks"],
     ["sanity", "search"],
     ["exam"],
+    ["diagnosis", "measuring"],
     ["auditing"],
     ["store", "report"],
     ["findings"],
     ["replaying", "survey", "asserting"],
     ["paper", "text"],
     ["__init__", "console"],
-    ["cli", "cli_audit", "cli_text", "cli_report", "cli_library", "__main__"],
+    ["cli", "cli_audit", "cli_text", "cli_report", "cli_library", "cli_sensitivity", "__main__"],
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 # str(result) is the text report, and save() writes it; files name the version. The imports stand inside.
 EXCEPTIONS = {
     ("sanity", "report"),
+    ("measuring", "report"),
     ("verdict", "report"),
     ("verdict", "store"),
     ("verdict", "__init__"),
@@ -52,12 +54,12 @@ EXCEPTIONS = {
 }
 # Who may import a third party at all; numpy and scipy.special are free.
 THIRD_PARTIES = {
-    "click": {"console", "cli", "cli_audit", "cli_text", "cli_report", "cli_library"},
+    "click": {"console", "cli", "cli_audit", "cli_text", "cli_report", "cli_library", "cli_sensitivity"},
     "rich": {"console"},
     "matplotlib": {"paper"},
     "distributed": {"executors"},
     "loky": {"executors"},
-    "torch": {"text", "cli_text", "adapters"},
+    "torch": {"text", "cli_text", "adapters", "measuring"},
     "safetensors": {"text"},
     "tokenizers": {"text"},
     "sklearn": {"text", "adapters"},

@@ -304,7 +304,7 @@ def test_a_mechanism_that_changes_its_input_is_refused() -> None:
         ({"samples": 0}, "samples=0 must"),
         ({"alpha": 0}, "alpha=0 must"),
         ({"stop": "now"}, "stop='now' must be one of"),
-        ({"level": "bits"}, "level='bits' must be one of"),
+        ({"level": "bit"}, "level='bit' must be one of"),
         ({"seconds": 0}, "seconds=0 must"),
         ({"call_timeout": -1}, "call_timeout=-1 must"),
     ],

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
+from dplitmus.forecast import bits
 from dplitmus.forecast.clamp import Clamp
 from dplitmus.forecast.features import Atoms, Coordinates, Decorrelated, Ramps, Regression
 from dplitmus.forecast.noise import Noise
@@ -77,8 +78,8 @@ class Panel:
         return self.signal > _CONVERGED
 
     @classmethod
-    def of(cls, batch: Batch) -> Panel:
-        """The experts that make sense for outputs like these."""
+    def of(cls, batch: Batch, *, level: str = "ideal") -> Panel:
+        """The experts that make sense for outputs like these; at the level "bits", those for bits too."""
         numeric = batch.values.shape[1] > 0 and not np.isnan(batch.values).all()
         shaped = batch.geometry is not None
         raw_too = batch.geometry is None or not batch.geometry.trivial
@@ -102,6 +103,8 @@ class Panel:
             members.append((0.15, Clamp(oriented=False)))
         if shaped:
             members.append((0.10, Regions()))
+        if numeric and level == "bits":
+            members += bits.experts()
         prior = np.array([mass for mass, _ in members])
         prior /= prior.sum()
         return cls([expert for _, expert in members], prior, np.log(prior), taught=np.zeros(prior.size))

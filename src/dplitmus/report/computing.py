@@ -40,14 +40,30 @@ def paragraphs(finding: dict[str, Any]) -> Iterator[str]:
     found = finding["counterexample"]
     if found:
         yield _event(found, claim, shares["rule"] if shares else None)
+    if shares and shares.get("delta") and finding.get("exam"):
+        yield _least_delta(finding["exam"], claim["epsilon"], shares["delta"])
     if shares:
         yield (
             f"Together. Alpha was divided before the first draw: {shares['search']:.3g} for the bets, "
-            f"{shares['panel']:.3g} for the panel's exam, {shares['rule']:.3g} for the event; the sum is "
+            f"{shares['panel']:.3g} for the panel's exam, {shares['rule']:.3g} for the event"
+            + (f", {shares['delta']:.3g} for delta" if shares.get("delta") else "")
+            + "; the sum is "
             f"{alpha:g}. So the largest of the bounds, epsilon >= {at_least(finding['epsilon_lower'])}, "
             "is above "
             f"the truth with probability at most {alpha:g}."
         )
+
+
+def _least_delta(exam: dict[str, Any], epsilon: float, alpha: float) -> str:
+    """Whether some delta would save the claim: the mass of the leak."""
+    above = clopper_pearson_lower(exam["correct"], exam["draws"], alpha / 2)
+    below = clopper_pearson_upper(exam["guesses"] - exam["correct"], exam["draws"], alpha / 2)
+    return (
+        f"Delta. Of the same {exam['draws']:,} draws a share of at least {above:.6f} was guessed rightly and "
+        f"at most {below:.6f} wrongly (Clopper-Pearson at {alpha / 2:.3g} each). At epsilon {epsilon:g} a "
+        "claim would need delta >= p - e^epsilon q = "
+        f"{max(0.0, above - math.exp(epsilon) * below):.3g}."
+    )
 
 
 def _exam(exam: dict[str, Any], delta: float) -> str:

@@ -100,11 +100,11 @@ def _facts(finding: Finding) -> Iterator[tuple[str, str]]:
     if finding.get("relation"):
         yield "neighbours", in_relation_words(finding["relation"])
     yield "certified", f"epsilon >= {at_least(finding['epsilon_lower'])}"
-    if finding["claim"]["delta"]:
+    if finding["claim"]["delta"] or (finding["level"] == "bits" and finding["delta_lower"]):
         yield "", f"delta >= {finding['delta_lower']:.3g} at the claimed epsilon"
     yield "draws", f"{finding['samples']:,} of {finding['budget']:,}"
     yield "false alarm", f"probability at most {finding['alpha']:g}, over the whole run"
-    yield "judged", f"{finding['level']} outputs"
+    yield "judged", "the released bits" if finding["level"] == "bits" else "ideal arithmetic"
     if finding.get("seconds") is not None:
         yield "time", f"{finding['seconds']:.2f} s"
 

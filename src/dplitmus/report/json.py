@@ -12,6 +12,7 @@ import numpy as np
 from dplitmus.errors import in_words
 
 if TYPE_CHECKING:
+    from dplitmus.measuring import Sensitivity
     from dplitmus.sanity import SanityCheck
     from dplitmus.verdict import Result
 
@@ -92,6 +93,27 @@ def audit(result: Result, *, version: str) -> dict[str, Any]:
         "replayable": result.replayable,
         "finished": result.finished,
         "seconds": result.seconds,
+        "version": version,
+        "platform": _platform(),
+    }
+
+
+def sensitivity(found: Sensitivity, *, version: str) -> dict[str, Any]:
+    """Everything about one search for a sensitivity, ready for `dumps`."""
+    return {
+        "schema": SCHEMA,
+        "kind": "sensitivity",
+        "verdict": "larger" if found.violated else "not-found",
+        "query": found.query,
+        "norm": found.norm,
+        "claimed": found.claimed,
+        "found": found.found,
+        **_inputs(found.x, found.x_prime),
+        "how": found.how,
+        "additive": found.additive,
+        "evaluations": found.evaluations,
+        "failed": found.failed,
+        "seed": found.seed,
         "version": version,
         "platform": _platform(),
     }

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dplitmus.claim import Claim
+    from dplitmus.measuring import Sensitivity
     from dplitmus.sanity import SanityCheck
     from dplitmus.verdict import Note, Result
 
@@ -180,7 +181,8 @@ def _event(event: str, remark: str) -> list[str]:
 def _value(value: object) -> str:
     if not isinstance(value, np.ndarray | np.generic):
         return one_line(in_words(repr, value), 60)
-    return np.array2string(np.asarray(value), threshold=10, separator=", ", max_line_width=60)
+    aligned = " " * len("      x' = ")
+    return np.array2string(np.asarray(value), threshold=10, separator=", ", max_line_width=71, prefix=aligned)
 
 
 def _not_found(result: Result) -> list[str]:
@@ -229,13 +231,17 @@ def _exam(result: Result) -> list[str]:
 
 
 def _accounts(result: Result) -> list[str]:
-    delta = f", delta >= {result.delta_lower:.3g}" if result.claim.delta > 0 else ""
+    bits = result.level == "bits"
+    scanned = result.claim.delta > 0 or (bits and result.delta_lower > 0)
+    delta = f", delta >= {result.delta_lower:.3g}" if scanned else ""
+    delta += " at the claimed epsilon" if scanned and bits else ""
+    judged = "the released bits" if bits else "ideal arithmetic"
     return [
         *_wrap(
-            f"Certified: epsilon >= {at_least(result.epsilon_lower)}{delta}. False-alarm probability of the "
-            f"whole run: at most {result.alpha:g}. Draws: {result.samples:,} of {result.budget:,}. Wealth of "
-            f"the bets against the claim: e^{result.log_wealth:.1f} (refuted from "
-            f"e^{-math.log(result.alphas.search if result.alphas else result.alpha):.1f} on)."
+            f"Certified: epsilon >= {at_least(result.epsilon_lower)}{delta}. Judged: {judged}. False-alarm "
+            f"probability of the whole run: at most {result.alpha:g}. Draws: {result.samples:,} of "
+            f"{result.budget:,}. Wealth of the bets against the claim: e^{result.log_wealth:.1f} (refuted "
+            f"from e^{-math.log(result.alphas.search if result.alphas else result.alpha):.1f} on)."
         )
     ]
 
@@ -329,6 +335,47 @@ def _meaning(check: SanityCheck) -> list[str]:
     else:
         sight = f"On a mechanism that copies its input so many draws certify {at_least(perfect)}, at most."
     return ["", *_wrap(f"Not found is not private: this is one weak attack on one pair. {sight}")]
+
+
+def sensitivity(found: Sensitivity, *, reproduce: str | None = None, width: int = WIDTH) -> str:
+    """The whole answer of one search for a sensitivity."""
+    if width < WIDTH:
+        return narrowed(sensitivity(found, reproduce=reproduce), width)
+    norm = {"l1": "L1", "l2": "L2", "linf": "L-infinity"}[found.norm]
+    words = "LARGER" if found.violated else "NOT FOUND"
+    code = "DP103" if found.violated else "DP104"
+    head = f"{found.query}: {words}  claimed {found.claimed:g}, found {found.found:.6g} ({norm})"
+    lines = [f"{head:<{WIDTH - len(code) - 1}} {code}", ""]
+    lines += [
+        "  The pair that moves it most",
+        f"      x  = {_value(found.x)}",
+        f"      x' = {_value(found.x_prime)}",
+    ]
+    lines += [*_places(found.x, found.x_prime), f"      {found.how}", ""]
+    if found.additive is False:
+        lines += _wrap(
+            "With the same seed the outputs on both inputs do not differ by the same amount in every draw: "
+            "the noise depends on the data, or is not merely added. What was found is no sensitivity of a "
+            "query."
+        )
+    elif found.violated:
+        lines += _wrap(
+            f"On these neighbours the query moves by {found.found:.6g}, {found.found / found.claimed:.4g} "
+            "times the claimed sensitivity. No statistics are needed: evaluate it on both. Noise that is "
+            "scaled for the claim is too small by this factor."
+        )
+    else:
+        lines += _wrap(
+            "No neighbours were found between which it moves farther. That does not show that there are none."
+        )
+    if found.additive:
+        lines += _wrap(
+            "It was run as a mechanism, with one seed for both inputs: its noise is added, and cancels."
+        )
+    failed = f"; on {found.failed:,} it failed" if found.failed else ""
+    lines += ["", f"  Pairs tried: {found.evaluations:,}{failed}."]
+    lines += [f"  Reproduce:  {reproduce}"] if reproduce else []
+    return "\n".join([*lines, f"  Explain:    dplitmus explain {code}"])
 
 
 def _note(note: Note) -> list[str]:

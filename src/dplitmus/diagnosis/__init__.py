@@ -1,0 +1,93 @@
+"""Naming the cause: statistical tests that say, in words and numbers, what is probably wrong.
+
+Takes a mechanism, its claim, one pair of inputs, and outputs on both; gives notes, the likeliest cause first.
+It comes after the verdict and changes nothing about it. A cause is named where a coincidence has probability
+below 1e-9, and where it would break the claim: noise that is larger than needed is nobody's mistake.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dplitmus.diagnosis.budget import growing
+from dplitmus.diagnosis.lattice import lattice
+from dplitmus.diagnosis.law import law as law_of
+from dplitmus.diagnosis.noise import correlation, dependent, family, one_sided, shared, silent_input
+from dplitmus.diagnosis.scale import odds, too_much
+from dplitmus.diagnosis.values import atoms, repeated, special, symbols
+from dplitmus.verdict import Note
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dplitmus.diagnosis.subject import Subject
+    from dplitmus.samples import Habits
+
+
+def notes(subject: Subject) -> Iterator[Note]:
+    """All notes, those that explain others first: values, then the law of the noise, then its bits."""
+    with np.errstate(all="ignore"):  # outputs may be as large as floats can be
+        causes = list(_causes(subject))
+        if not causes and subject.violated:
+            causes += growing(subject)
+        causes += lattice(subject)
+    yield from causes
+    if not any(note.code == "DP306" for note in causes):
+        yield from special(subject)
+    yield from randomness(subject.habits)
+
+
+def _causes(subject: Subject) -> Iterator[Note]:
+    yield from symbols(subject)
+    if silent_input(subject) is None:
+        yield from seeds(subject.habits)
+        if subject.habits.constant:
+            return
+    repetition = list(repeated(subject))
+    yield from repetition
+    yield from atoms(subject)
+    law = law_of(subject, reused=bool(repetition))
+    if law is not None:
+        yield from one_sided(subject, law)
+    mixing = correlation(subject)
+    mixed = mixing is not None and mixing.clear and not mixing.singular
+    if mixing is not None:
+        yield from shared(subject, mixing)
+    dependence = list(dependent(subject, law))
+    if law is not None:
+        yield from family(subject, law)
+        if not dependence:
+            yield from too_much(
+                subject, law, mixed=mixing is not None and mixing.clear and not mixing.singular
+            )
+    elif subject.violated and not mixed:
+        yield from odds(subject)
+    yield from dependence
+
+
+def seeds(habits: Habits) -> Iterator[Note]:
+    """What a mechanism's habits say about its seed."""
+    if habits.constant:
+        yield Note(
+            "DP304",
+            f"{habits.seen} outputs on one input are all the same: the noise is missing, switched off, or "
+            "seeded anew at every draw.",
+        )
+    if habits.repeats:
+        yield Note(
+            "DP305",
+            "the draws repeat from call to call: there is a fixed seed inside, and whoever knows it can "
+            "subtract the noise. For this audit all draws came from one long call on each input.",
+        )
+
+
+def randomness(habits: Habits) -> Iterator[Note]:
+    """Whether the run can be replayed."""
+    if not habits.replays:
+        yield Note(
+            "DP303",
+            "the mechanism does not take all its randomness from the rng: another run of the same command "
+            "draws other numbers.",
+        )
