@@ -162,9 +162,11 @@ def _counterexample(result: Result) -> list[str]:
 
 
 def _places(x: object, x_prime: object) -> list[str]:
-    """Where two long vectors differ, for only their ends are shown; neighbours have one shape."""
+    """Where two long vectors differ, for only their ends are shown; datasets may differ in their length."""
     if not isinstance(x, np.ndarray) or not isinstance(x_prime, np.ndarray) or x.size <= 10:
         return []
+    if x.shape != x_prime.shape:
+        return [f"      they have {len(x):,} and {len(x_prime):,} records"]
     places = np.flatnonzero(np.asarray(x != x_prime))
     few = ", ".join(map(str, places[:4])) + (", ..." if places.size > 4 else "")
     return [f"      they differ in {places.size:,} of {x.size:,} places: {few}"]
