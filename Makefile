@@ -10,7 +10,7 @@ TORCH ?= 2.13.0
 JOBS ?= logical
 DRIVER := tests/browser/node_modules/playwright-core
 
-.PHONY: demo test test-slow check bench browser docs clean
+.PHONY: demo test test-slow check bench browser docs soak fuzz dist clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml
@@ -49,12 +49,31 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	@mkdir -p build; $(BIN)/pip-audit --skip-editable --progress-spinner off --timeout 5 > build/pip-audit.txt 2>&1 \
+		|| { ! grep -q "known vulnerabilit" build/pip-audit.txt || { cat build/pip-audit.txt; exit 1; }; \
+			echo "pip-audit was skipped: its advisories cannot be reached"; }
 
 bench: $(READY)
 	$(BIN)/python benchmarks/one_cell.py
 	$(BIN)/python benchmarks/paper_grid.py
 	$(BIN)/python benchmarks/start_up.py
 	$(BIN)/python benchmarks/report_and_plugin.py
+	$(BIN)/python benchmarks/executors.py
+
+# Half an hour of audits with faults injected: what is lost, wrong, accused or leaked?
+soak: $(READY)
+	$(BIN)/python benchmarks/soak.py 30
+
+# A million damaged and hostile inputs for all readers: a refusal with a code, or an answer.
+fuzz: $(READY)
+	$(BIN)/python benchmarks/fuzz.py
+
+# The release files, built twice: the same commit gives the same bytes.
+dist: $(READY)
+	rm -rf dist build/again
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m hatchling build -d dist
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m hatchling build -d build/again
+	diff -r dist build/again
 
 clean:
 	rm -rf $(VENV) demo build dist tests/browser/node_modules docs/*/generated .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -185,7 +185,7 @@ def _from_project(root: Any) -> dict[str, Any]:
 
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {}).get("dplitmus", {})
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError, AttributeError) as error:
         raise InputError(f"cannot read {file}: {error}", code="DP211", help="repair the file") from error
     for name in table:
         if name not in _SETTINGS:
@@ -205,7 +205,7 @@ def _converted(name: str, value: Any, kind: type) -> Any:
         raise refusal
     try:
         exact = kind(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         exact = None
     if exact is None or (kind is int and isinstance(value, float)):  # 1e6 is a whole number, too
         try:

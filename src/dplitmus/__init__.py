@@ -7,6 +7,7 @@ from dplitmus.errors import DplitmusError, InputError, MechanismError, MissingEx
 from dplitmus.mechanisms.base import each
 
 if TYPE_CHECKING:
+    from dplitmus import adapters, libraries
     from dplitmus.asserting import ViolatedError, assert_private
     from dplitmus.auditing import audit
     from dplitmus.measuring import Sensitivity, sensitivity
@@ -25,9 +26,11 @@ __all__ = [
     "Sensitivity",
     "ViolatedError",
     "__version__",
+    "adapters",
     "assert_private",
     "audit",
     "each",
+    "libraries",
     "mechanisms",
     "neighbours",
     "replay",
@@ -49,8 +52,10 @@ _LATER = {
 
 def __getattr__(name: str) -> object:
     """Load the statistics on first use: scipy is three quarters of the start-up time."""
-    if name in _LATER:
-        import importlib  # noqa: PLC0415
+    import importlib  # noqa: PLC0415
 
+    if name in {"adapters", "libraries"}:
+        return importlib.import_module(f"dplitmus.{name}")
+    if name in _LATER:
         return getattr(importlib.import_module(f"dplitmus.{_LATER[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

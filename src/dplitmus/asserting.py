@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dplitmus.auditing import audit
 from dplitmus.verdict import Result, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class ViolatedError(AssertionError):
@@ -22,11 +19,11 @@ class ViolatedError(AssertionError):
         return (type(self), (self.result,))  # test runners send failures between processes
 
 
-def assert_private(mechanism: Any, *, epsilon: float, neighbours: Iterable[Any], **settings: Any) -> Result:
+def assert_private(mechanism: Any, **settings: Any) -> Result:
     """Audit the mechanism; raise an AssertionError with the counterexample if the claim is refuted.
 
-    `settings` are those of `dplitmus.audit`. That nothing is raised does not show that the claim is true;
-    the result says what the audit could have seen.
+    `settings` are those of `dplitmus.audit`: epsilon, neighbours and so on. That nothing is raised does not
+    show that the claim is true; the result says what the audit could have seen.
 
     >>> import dplitmus
     >>> dplitmus.assert_private(lambda x, n, rng: [x] * n, epsilon=1.0, neighbours=[(0, 1)], seed=1)
@@ -35,7 +32,7 @@ def assert_private(mechanism: Any, *, epsilon: float, neighbours: Iterable[Any],
     dplitmus.asserting.ViolatedError:
     <lambda>: VIOLATED  claimed epsilon 1, certified epsilon >= ...
     """
-    result = audit(mechanism, epsilon=epsilon, neighbours=neighbours, **settings)
+    result = audit(mechanism, **settings)
     if result.verdict is Verdict.VIOLATED:
         raise ViolatedError(result)
     return result

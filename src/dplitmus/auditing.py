@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import bdtrc
 
 from dplitmus import certificate, diagnosis, distributions, evidence, exam, prospects
-from dplitmus.adapters import resolve
+from dplitmus.adapters import Asked, resolve
 from dplitmus.adapters.program import Program
 from dplitmus.bounds import guess_delta_lower, guess_lower
 from dplitmus.chunks import PIECE, Desk
@@ -133,10 +133,8 @@ def audit(
     one_of("level", level, LEVELS)
     seed = checked_seed(seed)
     handling = _handling(on_error, call_timeout, memory_limit, isolate=isolate)
-    target = target or importable_name(mechanism)
-    # A program travels with its time limit; other objects are made again where they are needed.
-    elsewhere = None if isinstance(asked.mechanism, Program) else target
-    parcel = Parcel(asked.mechanism, handling, elsewhere, asked.details)
+    given, target = target, target or importable_name(mechanism)
+    parcel = Parcel(asked.mechanism, handling, _elsewhere(asked, given, target), asked.details)
     callee = parcel.callee
     if piece is not None:
         piece = whole_number("piece", piece, least=1, most=2**16, help="try piece=8")
@@ -153,7 +151,7 @@ def audit(
             arm.stock = Stock.draw(callee, arm.pair, budget, stream(seed, _PHASE_STOCK, arm.number))
     executor = executor or Inline()
     if not isinstance(executor, Inline) and not seen.repeats:
-        check_workers(parcel, executor, arms[0].pair.x, seed, seen)
+        check_workers(parcel, Dispatch(executor, seen.replays), arms[0].pair.x, seed, seen)
     search = Search(
         parcel=parcel,
         claim=claim,
@@ -222,6 +220,17 @@ def audit(
     )
 
 
+def _elsewhere(asked: Asked, given: str | None, target: str | None) -> str | None:
+    """The TARGET that loads the mechanism in other processes; None for what is pickled.
+
+    A program travels with its time limit; a library's object is made again where it is needed; what has a
+    name but was given no TARGET is pickled, for the name of a bound method is that of its class's function.
+    """
+    if isinstance(asked.mechanism, Program):
+        return None
+    return given or (target if asked.details is not None else None)
+
+
 def _handling(
     on_error: str, call_timeout: float | None, memory_limit: int | None, *, isolate: bool
 ) -> Handling:
@@ -242,7 +251,6 @@ def _spec(
     pairs = repr([(arm.pair.name, _plain(arm.pair.x), _plain(arm.pair.x_prime)) for arm in search.arms])
     return {
         "mechanism": search.parcel.callee.name,
-        "draws": seen.digest if seen.replays else None,  # the first outputs: is it still the same code?
         "epsilon": search.claim.epsilon,
         "delta": search.claim.delta,
         "pairs": hashlib.blake2b(pairs.encode(errors="backslashreplace"), digest_size=8).hexdigest(),
@@ -255,6 +263,7 @@ def _spec(
         "isolate": search.parcel.handling.isolate,
         "piece": search.piece,
         "numpy": np.__version__,
+        "draws": seen.digest if seen.replays else None,  # the first outputs: is it still the same code?
     }
 
 

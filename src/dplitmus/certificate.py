@@ -77,7 +77,7 @@ def find(sample: Batch, epsilon: float, *, level: str = "ideal") -> Rule | None:
 
 def _candidates(sample: Batch, ceiling: float) -> Iterator[Rule]:
     yield from _symbols(sample, ceiling)
-    if sample.names:
+    if sample.names and np.isin(sample.keys, np.array(list(sample.names), dtype=np.uint64)).all():
         return  # the numbers of symbols are their lengths: not what a person would look at
     columns = sample.values.shape[1]
     if columns == 1:
@@ -87,6 +87,8 @@ def _candidates(sample: Batch, ceiling: float) -> Iterator[Rule]:
             yield from _thresholds(sample, "column", j, f"y[{j}]", ceiling)
         yield from _thresholds(sample, "sum", 0, "sum(y)", ceiling)
         yield from _regions(sample, ceiling)
+    if sample.names:
+        return  # what is no number has its name
     for j in np.flatnonzero(np.isnan(sample.values).any(axis=0))[:_MOST_COLUMNS]:
         name = "y" if columns == 1 else f"y[{j}]"
         rule = Rule("nan", int(j), "==", 0.0, 0, False, 0.0, f"{name} is NaN")
@@ -194,7 +196,7 @@ def _thresholds(sample: Batch, kind: str, column: int, name: str, ceiling: float
 
 def _symbols(sample: Batch, ceiling: float) -> Iterator[Rule]:
     keys, first, place = np.unique(sample.keys, return_index=True, return_inverse=True)
-    if keys.size > len(sample) / 2:
+    if keys.size > len(sample) / 2 and not sample.names:
         return
     counts = np.bincount(place * 2 + sample.labels, minlength=2 * keys.size).reshape(-1, 2)
     for label in (False, True):

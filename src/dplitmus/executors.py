@@ -9,21 +9,20 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
-import signal
-import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dplitmus.errors import MissingExtraError, bad_value, whole_number
+from dplitmus.isolation import serve_the_parent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 FORMS = "threads:4, processes:4, loky:4, dask:local:4 or dask:tcp://127.0.0.1:8786"
 _PATIENCE = 60  # seconds to wait for a Dask scheduler that is away
-_WATCH = 1.0  # seconds between two looks whether the parent is alive
+_LAST_WORK = 2.0  # seconds that a worker may take to finish when the run has ended
 _FEW = 8  # tasks at once, where an executor does not tell
 
 
@@ -126,11 +125,21 @@ def _processes(rest: str, words: str) -> Renewable:
 
 
 def _end_processes(pool: Any) -> None:
-    processes = list((pool._processes or {}).values())  # noqa: SLF001  (kill_workers comes with Python 3.14)
+    """End the workers: those that work may finish their task, those that take longer are killed.
+
+    To kill one that is writing its answer would leave the pool's own thread reading for ever, so that the
+    last end of the pipe is closed, too. (kill_workers comes with Python 3.14.)
+    """
+    processes = list((pool._processes or {}).values())  # noqa: SLF001
+    answers = pool._result_queue  # noqa: SLF001
     pool.shutdown(wait=False, cancel_futures=True)
+    patience = time.monotonic() + _LAST_WORK
     for process in processes:
+        process.join(max(0.0, patience - time.monotonic()))
         process.kill()
         process.join()
+    with contextlib.suppress(Exception):
+        answers._writer.close()  # noqa: SLF001
 
 
 def _loky(rest: str, words: str) -> Renewable:
@@ -194,16 +203,3 @@ def _remote_size(make: Callable[[], Executor], discard: Callable[[Executor], Non
         return capacity(executor)
     finally:
         discard(executor)
-
-
-def serve_the_parent() -> None:
-    """In a worker: leave Ctrl-C, which reaches every process of a terminal, to the parent; end with it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(_WATCH)
-        os._exit(1)  # the parent was killed: nobody waits for this work
-
-    threading.Thread(target=watch, daemon=True).start()

@@ -10,6 +10,9 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import signal
+import threading
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+_WATCH = 1.0  # seconds between two looks whether the parent is alive
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
@@ -99,6 +103,7 @@ def memory_limit(text: str | int) -> int:
 
 def _serve(connection: Connection, parcel: Any, memory: int | None) -> None:
     """In the fresh process: one call."""
+    serve_the_parent()
     if memory:
         import resource  # noqa: PLC0415  (where there is one)
 
@@ -112,3 +117,19 @@ def _serve(connection: Connection, parcel: Any, memory: int | None) -> None:
         answer, failure = None, (type(error).__name__, one_line(in_words(str, error), 200))
     connection.send((answer, failure, rng.bit_generator.state))
     connection.close()
+
+
+def serve_the_parent() -> None:
+    """In a worker: leave Ctrl-C, which reaches every process of a terminal, to the parent; end with it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # The one that wanted this process may not be the one that forked it, which may be a server.
+    parent, forked_by = multiprocessing.parent_process(), os.getppid()
+    if parent is not None and parent.sentinel is None:  # loky's
+        parent = None
+
+    def watch() -> None:
+        while os.getppid() == forked_by and (parent is None or parent.is_alive()):
+            time.sleep(_WATCH)
+        os._exit(1)  # the parent was killed: nobody waits for this work
+
+    threading.Thread(target=watch, daemon=True).start()

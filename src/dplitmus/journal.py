@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 _LONGEST_LINE = 2**25  # bytes: three times what a chunk of 2**20 numbers takes
+_END = object()
 _BATCH_SECONDS = 1.0  # between two times that lines are forced to the disk
 
 
@@ -85,7 +86,7 @@ class Journal:
         if not self._reading:
             return None
         record = self._read()
-        if record is None:
+        if record is _END:
             self._turn_to_writing()
             return None
         fits = isinstance(record, list) and len(record) == 2 and record[0] == list(key)
@@ -162,21 +163,21 @@ class Journal:
 
     def _compare(self, spec: dict[str, Any]) -> None:
         ours = self._header["spec"]
-        for name in sorted(ours.keys() | spec.keys()):
+        for name in [*ours, *(name for name in spec if name not in ours)]:
             if ours.get(name) != spec.get(name):
                 shown = one_line(repr(spec.get(name)), 60)
                 asked = one_line(repr(ours.get(name)), 60)
                 raise refusal(self.path, f"it is of another run: {name} was {shown}, and now is {asked}")
 
     def _read(self) -> Any:
-        """The next payload, or None where the file ends or is damaged; the file then stands before it."""
+        """The next payload, or `_END` where the file ends or is damaged; the file then stands before it."""
         assert self._file is not None  # noqa: S101  (only while it is read)
         place = self._file.tell()
         line = self._file.readline(_LONGEST_LINE)
         checksum, _, payload = line.partition(b" ")
         if not line.endswith(b"\n") or checksum != self._checksum(payload[:-1]):
             self._file.seek(place)
-            return None
+            return _END
         self._chain = checksum
         try:
             return json.loads(payload, parse_constant=_no_constant)

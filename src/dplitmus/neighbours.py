@@ -146,7 +146,7 @@ def _as_pair(entry: Any, relation: str | None) -> Pair:
         pair = Pair(_as_input(x), _as_input(x_prime), f"{_words(x)} against {_words(x_prime)}")
     if relation in DATASETS:
         _check_datasets(pair, relation)
-    elif np.shape(pair.x) != np.shape(pair.x_prime) and _numeric(pair.x) and _numeric(pair.x_prime):
+    elif _numeric(pair.x) and _numeric(pair.x_prime) and np.shape(pair.x) != np.shape(pair.x_prime):
         shapes = f"{np.shape(pair.x)} and {np.shape(pair.x_prime)}"
         raise bad_value("pair", entry, f"have members of one shape, not {shapes}", help=_PAIRS_HELP)
     if same(pair.x, pair.x_prime):
@@ -203,7 +203,11 @@ def same(one: Any, other: Any) -> bool:
     try:
         return bool(np.array_equal(np.asarray(one), np.asarray(other)))
     except (TypeError, ValueError):
+        pass
+    try:
         return bool(one == other)
+    except (TypeError, ValueError):  # an array and a list of no shape
+        return False
 
 
 def _words(value: Any) -> str:

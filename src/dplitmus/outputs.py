@@ -233,6 +233,9 @@ def _symbol_key(text: str) -> int:
 
 
 def _number_of(item: object) -> float:
-    if isinstance(item, (bool, int, float, np.number)):
-        return float(item) if not isinstance(item, np.complexfloating) else float("nan")
-    return float(len(item)) if hasattr(item, "__len__") else float("nan")
+    if isinstance(item, (bool, int, float, np.number)) and not isinstance(item, np.complexfloating):
+        try:
+            return float(item)
+        except OverflowError:  # a whole number beyond all floats
+            return math.inf if item > 0 else -math.inf
+    return float(len(item)) if hasattr(item, "__len__") else math.nan

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 CHUNK_VALUES = 2**20  # doubles per chunk: 8 MiB, where allocation becomes cheap (huge pages)
 _PROBE, _PROBE_SLOW = 64, 16  # draws of each call that looks at a mechanism's habits
 _PHASE_PROBE = 30
-_TRIES = 5  # of a call whose exceptions are retried
+_TRIES = 20  # of a call whose exceptions are retried
 ON_ERROR = ("fail", "symbol", "retry")
 _REAL = "biuf"  # numpy's kinds of numbers that can be ordered
 _SHAPE_HELP = "return an array of shape (n, {0}): one row per draw, one column per coordinate"

@@ -29,10 +29,10 @@ from dplitmus.target import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Executor
 
     from numpy.typing import NDArray
 
+    from dplitmus.dispatch import Dispatch
     from dplitmus.mechanisms.base import Callee
     from dplitmus.samples import Habits
 
@@ -103,17 +103,19 @@ def unpacked(packed: Packed) -> Parcel:
         np.random.seed()  # noqa: NPY002  (other people's code uses it)
         if "torch" in sys.modules:
             sys.modules["torch"].seed()
+    details: dict[str, Any] | None = None
     if packed.target:
         # A target that is no zoo mechanism does not depend on these.
         mechanism: Any = load(packed.target, epsilon=1.0, dimension=1)
         if packed.details:
-            mechanism = mechanism_of(mechanism, pickle.loads(packed.details))  # noqa: S301  (as below)
+            details = pickle.loads(packed.details)  # noqa: S301  (as below)
+            mechanism = mechanism_of(mechanism, details)
     else:
         mechanism = pickle.loads(packed.data)  # noqa: S301  (from our own parent, never from a file)
-    return Parcel(mechanism, packed.handling, packed.target)
+    return Parcel(mechanism, packed.handling, packed.target, details)
 
 
-def check_workers(parcel: Parcel, executor: Executor, x: object, seed: int, seen: Habits) -> None:
+def check_workers(parcel: Parcel, dispatch: Dispatch, x: object, seed: int, seen: Habits) -> None:
     """Refuse workers that draw other numbers than this process, or the same numbers as each other.
 
     DP231: the mechanism cannot be sent. DP232: the same stream gives other outputs there. DP431: the
@@ -122,10 +124,10 @@ def check_workers(parcel: Parcel, executor: Executor, x: object, seed: int, seen
     """
     found: dict[tuple[str, int], list[NDArray[np.uint64]]] = {}
     for _ in range(_ROUNDS):
-        futures = [executor.submit(_looked_at, parcel, x, seed) for _ in range(1 if not found else 4)]
-        for future in futures:
+        orders = [dispatch.submit(_looked_at, parcel, x, seed) for _ in range(4 if found else 1)]
+        for order in orders:
             try:
-                worker, first = future.result()
+                worker, first = dispatch.result(order).answer
             except (pickle.PicklingError, AttributeError, TypeError, ImportError, InputError) as error:
                 raise _cannot_travel(parcel, error) from error
             if worker == _here():

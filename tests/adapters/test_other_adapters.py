@@ -26,6 +26,22 @@ def test_a_function_is_of_no_library() -> None:
         adapt(3)
 
 
+def test_datasets_of_different_length_are_told_apart_in_the_report() -> None:
+    """The input itself is released: the audit misses that with probability below 1e-6."""
+
+    def size(x: Any, n: int, rng: np.random.Generator) -> Any:
+        return np.full(n, len(x)) + rng.laplace(scale=0.1, size=n)
+
+    pair = (np.zeros(11), np.zeros(12))
+    result = dplitmus.audit(
+        size, epsilon=1.0, neighbours=[pair], relation="add-remove", samples=5_000, seed=1
+    )
+    assert "they have 11 and 12 records" in str(result)
+    assert "<html" in result.to_html()
+    with pytest.raises(InputError, match="have members of one shape"):
+        dplitmus.audit(size, epsilon=1.0, neighbours=[pair], samples=10)
+
+
 # Versions
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 import sys
 from pathlib import Path
@@ -122,3 +123,9 @@ def test_on_the_command_line_a_failing_program_gives_status_3(capsys: pytest.Cap
     assert "too bad" in capsys.readouterr().err
     assert cli.run(["audit", "program:sleep 600", "--epsilon", "1", "--call-timeout", "0.3"]) == 3
     assert "DP406" in capsys.readouterr().err
+
+
+def test_a_program_travels_with_its_time_limit() -> None:
+    there = pickle.loads(pickle.dumps(program.adapt("sleep 600", timeout=0.3)))  # noqa: S301  (made here)
+    with pytest.raises(MechanismError, match=r"did not end within 0\.3 s"):
+        there(0.0, 1, RNG)

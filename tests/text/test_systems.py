@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 
 import dplitmus.text
 from dplitmus.errors import InputError
-from dplitmus.text import saving
+from dplitmus.text import networks, saving
 from dplitmus.text.adept import ADePT
 from dplitmus.text.corpus import generated
 from dplitmus.text.data import Dataset
@@ -362,7 +362,7 @@ def test_a_missing_encoder_is_a_sentence_with_the_pip_command(monkeypatch: pytes
     ("changes", "words"),
     [
         ({"epochs": 0}, "epochs=0 must be at least 1"),
-        ({"batch_size": -1}, "batch_size=-1 must be at least 1"),
+        ({"batch_size": -1}, "batch_size=-1 must be at least 2"),
         ({"hidden": 2.5}, "hidden=2.5 must be a whole number"),
         ({"dropout": 1.0}, "dropout=1.0 must be at least 0 and below 1"),
         ({"word_dropout": math.nan}, "word_dropout=nan must be at least 0"),
@@ -383,3 +383,28 @@ def test_settings_are_checked_before_any_training(changes: dict[str, Any], words
 def test_the_base_of_both_systems_is_none_itself() -> None:
     with pytest.raises(TypeError, match="abstract"):
         TextSystem(DPText().settings)  # type: ignore[abstract]
+
+
+def test_a_centred_latent_is_not_stuck_at_the_end_of_its_box() -> None:
+    """Latents that have drifted to -7, where the tanh is flat, as one number does now and then."""
+    layer = DPText().settings.resolved(2).layer()
+    drifted = (torch.linspace(-8.0, -6.0, 64)[:, None]).requires_grad_()
+    for centre, moves in ((networks.Centred(1), True), (torch.nn.Identity(), False)):
+        drifted.grad = None
+        bounded = layer.bounded(centre(drifted))
+        bounded.pow(3).sum().backward()
+        assert drifted.grad is not None
+        assert (float(bounded.detach().std()) > 0.5) is moves
+        assert (float(drifted.grad.abs().max()) > 0.1) is moves
+
+
+def test_only_the_small_default_is_centred() -> None:
+    shapes: list[tuple[dict[str, Any], bool]] = [
+        ({}, True),
+        ({"mode": "published"}, False),
+        ({"latent": 32, "bound": "box"}, False),
+        ({"latent": 1, "centre": True}, True),
+        ({"centre": False}, False),
+    ]
+    for changes, centred in shapes:
+        assert DPText(**changes).settings.resolved(2).centre is centred

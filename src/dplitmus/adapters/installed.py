@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import re
-from importlib import metadata
 from typing import TYPE_CHECKING, NamedTuple
 
 from dplitmus.errors import InputError, MissingExtraError, in_words, one_line
@@ -48,6 +47,8 @@ def load(library: str, module: str | None = None) -> ModuleType:
 
 def version(library: str) -> str:
     """The installed version; refuses with the pip command if there is none."""
+    from importlib import metadata  # slow to import, and no need where no library is asked for
+
     known = KNOWN[library]
     try:
         return metadata.version(known.package)

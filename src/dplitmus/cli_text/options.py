@@ -50,7 +50,7 @@ def from_toml(ctx: click.Context, param: click.Parameter, file: str | None) -> s
     except OSError as error:
         message = f"cannot read {file!r}: {error.strerror}"
         raise InputError(message, code="DP202", help="check the path") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{file!r} is not TOML: {error}", code="DP202", help="repair the file") from error
     known = {
         flag.lstrip("-"): option

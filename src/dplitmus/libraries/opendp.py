@@ -98,7 +98,9 @@ def _chosen(dp: Any) -> dict[str, Callable[[], Any]]:
                 )
     else:
         gumbel = dp.m.make_report_noisy_max_gumbel
-        found["report-noisy-max-gumbel"] = _call(gumbel, scores, dp.linf_distance(T=float), scale=1.0)
+        found["report-noisy-max-gumbel"] = _call(
+            gumbel, scores, dp.linf_distance(T=float), scale=1.0, optimize="max"
+        )
     return found
 
 

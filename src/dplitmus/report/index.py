@@ -69,6 +69,7 @@ def page(findings: Sequence[one.Finding], *, title: str = "Privacy audits") -> s
 
 def _summary(findings: Sequence[one.Finding]) -> str:
     rows = []
+    related = any(finding.get("relation") for finding in findings)
     for number, finding in enumerate(findings):
         cells = [
             html.cell(one.verdict_words(finding), bad=one.violated(finding)),
@@ -77,7 +78,12 @@ def _summary(findings: Sequence[one.Finding]) -> str:
             html.cell(f"{finding['samples']:,}", key=finding["samples"]),
             html.cell(f"{finding['alpha']:g}", key=finding["alpha"]),
         ]
+        cells += [html.cell(str(finding.get("relation") or ""))] if related else []
         rows.append((str(finding["mechanism"]), cells, f"finding-{number}"))
     return html.table(
-        "Summary", _COLUMNS, [row[:2] for row in rows], links=[row[2] for row in rows], sortable=True
+        "Summary",
+        [*_COLUMNS, "neighbours"] if related else _COLUMNS,
+        [row[:2] for row in rows],
+        links=[row[2] for row in rows],
+        sortable=True,
     )

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dplitmus.verdict import Note, Result
 
 WIDTH = 80
+_EXACT = Context(prec=400)  # digits: enough for every float with four decimals
 _EVENTS = ("the vote says 0", "the vote says 1", "no coordinate votes")
 
 
@@ -41,7 +42,9 @@ def number(value: float) -> str:
 
 def at_least(value: float) -> str:
     """A lower bound, rounded down to four decimals: what is printed is certified too."""
-    return str(Decimal(value).quantize(Decimal("0.0001"), rounding=ROUND_FLOOR))
+    if not math.isfinite(value):
+        return number(value)
+    return str(Decimal(value).quantize(Decimal("0.0001"), ROUND_FLOOR, _EXACT))
 
 
 def _significant(value: float, rounding: str) -> str:
@@ -159,9 +162,11 @@ def _counterexample(result: Result) -> list[str]:
 
 
 def _places(x: object, x_prime: object) -> list[str]:
-    """Where two long vectors differ, for only their ends are shown; neighbours have one shape."""
+    """Where two long vectors differ, for only their ends are shown; datasets may differ in their length."""
     if not isinstance(x, np.ndarray) or not isinstance(x_prime, np.ndarray) or x.size <= 10:
         return []
+    if x.shape != x_prime.shape:
+        return [f"      they have {len(x):,} and {len(x_prime):,} records"]
     places = np.flatnonzero(np.asarray(x != x_prime))
     few = ", ".join(map(str, places[:4])) + (", ..." if places.size > 4 else "")
     return [f"      they differ in {places.size:,} of {x.size:,} places: {few}"]

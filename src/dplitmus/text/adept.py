@@ -54,8 +54,6 @@ class ADePTSettings(TextSettings):
         one_of("sensitivity", self.sensitivity, SENSITIVITIES)
         one_of("bound", self.bound, ("l2", "l1"))
         whole_number("latent", self.latent, least=1, most=2**16, help="try latent=96")
-        # Latents are centred by the statistics of a batch, and one row alone has none.
-        whole_number("batch_size", self.batch_size, least=2, help="try batch_size=64")
         share("substitution", self.substitution)
         if self.sensitivity == "published" and self.bound != "l2":
             raise bad_value(

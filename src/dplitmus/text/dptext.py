@@ -44,12 +44,13 @@ _PUBLISHED_LATENT, _LARGEST_SMALL = 32, 8
 
 @dataclass(frozen=True, kw_only=True)
 class DPTextSettings(TextSettings):
-    """All settings; `latent` and `bound` follow from the mode and the classes unless given."""
+    """All settings; `latent`, `bound` and `centre` follow from the mode and the classes unless given."""
 
     mode: str = "corrected"
     reading: str = "zero"
     latent: int | None = None
     bound: str | None = None
+    centre: bool | None = None  # whether latents are centred before they are bounded
     learn_epsilon: bool = False
     cap: bool = True
     unsafe: bool = False  # lets the corrected mode do without a cap
@@ -75,7 +76,10 @@ class DPTextSettings(TextSettings):
         latent = self.latent or (small if self.mode == "corrected" else _PUBLISHED_LATENT)
         dpnr = self.mode == "published" and self.reading == "one-scalar"
         usual = "min-max" if dpnr else "box" if latent == 1 or self.mode != "corrected" else "l1"
-        return replace(self, latent=latent, bound=self.bound or usual)
+        # Only the small default: what is compared with the published network should be the same network.
+        small_default = self.mode == "corrected" and self.latent is None
+        centre = small_default if self.centre is None else self.centre
+        return replace(self, latent=latent, bound=self.bound or usual, centre=centre)
 
     def layer(self) -> BoundedLaplace:
         """The noise layer of the mode."""
@@ -115,10 +119,16 @@ class Network(nn.Module):
                 nn.ReLU(),
                 nn.Linear(settings.hidden, latent),
             )
+        self.centre = networks.Centred(latent) if settings.centre else nn.Identity()
         self.semantic = networks.Discriminator(self.readout, settings.hidden, labels)
         self.private = nn.ModuleList(
             networks.Discriminator(self.readout, settings.hidden, classes) for classes in private
         )
+
+    def latents(self, *inputs: Tensor) -> Tensor:
+        """One latent vector per row, not yet bounded."""
+        found: Tensor = self.centre(self.encoder(*inputs))
+        return found
 
     def features(self, noised: Tensor) -> Tensor:
         """What the decoder sees of a noised vector."""
@@ -191,12 +201,12 @@ class DPText(TextSystem):
         device = self.layer.declared.device
         if self.vocabulary is None:
             vectors = torch.from_numpy(frozen_vectors(self.settings.encoder, texts)).to(device)
-            z: Tensor = network.encoder(vectors)
+            z: Tensor = network.latents(vectors)
             return z
         rows = self.vocabulary.encode(
             texts, longest=self.settings.max_length, truncate=self.settings.truncate
         )
-        words: Tensor = network.encoder(*networks.padded(rows, device))
+        words: Tensor = network.latents(*networks.padded(rows, device))
         return words
 
     privatize = TextSystem.encode

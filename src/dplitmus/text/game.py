@@ -54,10 +54,10 @@ class Game:
         speed = training.rate(settings.learning_rate, share_done)
         if isinstance(self.inputs, list):
             rows = [self.inputs[row] for row in batch]
-            latent = network.encoder(*networks.padded(rows, self.device))
+            latent = network.latents(*networks.padded(rows, self.device))
         else:
             rows = []
-            latent = network.encoder(self.inputs[list(batch)].to(self.device))
+            latent = network.latents(self.inputs[list(batch)].to(self.device))
         noised = network.layer(latent)
         index = torch.as_tensor(batch, device=self.device)
         wanted = [target[index] for target in self.targets]

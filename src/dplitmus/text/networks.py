@@ -71,6 +71,23 @@ class Pooled(nn.Module):
         return latent
 
 
+class Centred(nn.Module):
+    """Latents centred and scaled by what a batch has in common, and by constants once trained.
+
+    One number that drifts to an end of its box has no gradient to come back with, and says nothing from
+    then on. Centred it cannot drift; the spread reaches well into both ends.
+    """
+
+    def __init__(self, latent: int) -> None:
+        super().__init__()
+        self.standardise = nn.BatchNorm1d(latent, affine=False)
+
+    def forward(self, latent: Tensor) -> Tensor:
+        """The same rows with mean 0 and a standard deviation of 2."""
+        centred: Tensor = 2.0 * self.standardise(latent)
+        return centred
+
+
 class Readout(nn.Module):
     """What a network can use of a noised vector: each coordinate cut at the bound, and whether it was inside.
 

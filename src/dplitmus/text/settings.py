@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DEVICES = ("cpu", "cuda")
-_COUNTS = ("hidden", "embedding", "vocabulary", "least_count", "max_length", "epochs", "batch_size")
+_COUNTS = ("hidden", "embedding", "vocabulary", "least_count", "max_length", "epochs")
 _MOST = 10**6  # of whatever is counted: more is a slip of the keyboard
 
 
@@ -51,6 +51,8 @@ class TextSettings:
             positive_number(name, getattr(self, name))
         for name in _COUNTS:
             whole_number(name, getattr(self, name), least=1, most=_MOST, help=f"try {name}=8")
+        # Latents are centred by the statistics of a batch, and one row alone has none.
+        whole_number("batch_size", self.batch_size, least=2, help="try batch_size=64")
         whole_number("seed", self.seed, least=0, most=2**63 - 1, help="try seed=1")
         whole_number("threads", self.threads, least=1, most=1024, help="try threads=1")
         for name in ("dropout", "word_dropout"):
