@@ -329,7 +329,9 @@ def _examine(
     # For delta = 0 the bounds on epsilon come from other intervals, which say nothing of delta.
     deltas = [guess_delta_lower(*answer, claim.epsilon) for answer in answers if claim.delta]
     if shares.delta:
-        deltas = [guess_delta_lower(*answers[0][:3], shares.delta * alpha, claim.epsilon)]
+        deltas = [
+            guess_delta_lower(*answer[:3], shares.delta * alpha / 2, claim.epsilon) for answer in answers
+        ]
     return _Answers(
         exam=Exam(
             pair=arm.pair.name,

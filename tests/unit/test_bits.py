@@ -31,7 +31,7 @@ def test_the_format_of_numbers_is_found(kind: type, precision: int) -> None:
 def test_an_input_plus_a_float_is_never_beyond_its_own_lattice(
     kind: type, precision: int, end: float
 ) -> None:
-    noise = np.random.default_rng(2).laplace(size=10_000).astype(kind)
+    noise: Any = np.random.default_rng(2).laplace(size=10_000).astype(kind)
     values = (kind(end) + noise).astype(float)
     assert (bits.beyond(values, np.array(end), precision) <= 0).all()
     if end == 0.0:  # but many are beyond that of another input

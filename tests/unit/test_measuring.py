@@ -113,7 +113,8 @@ def test_the_same_seed_gives_the_same_answer() -> None:
     ],
 )
 def test_bad_input_is_refused_by_name(arguments: dict[str, Any], message: str) -> None:
-    settings = {"query": clipped, "neighbours": [(0.0, 1.0)], "claimed": 1.0} | arguments
+    settings: dict[str, Any] = {"query": clipped, "neighbours": [(0.0, 1.0)], "claimed": 1.0}
+    settings |= arguments
     with pytest.raises(dplitmus.DplitmusError, match=message.replace("(", r"\(")):
         dplitmus.sensitivity(**settings)
 

@@ -36,7 +36,8 @@ def one_sided(subject: Subject, law: Law) -> Iterator[Note]:
         return
     never = "negative" if law.direction > 0 else "positive"
     numbers = sum(len(rows) for rows in subject.rows)
-    words = f"the noise is never {never}: {numbers:,} of {numbers:,} outputs lie on one side of the query"
+    outputs = f"{numbers:,} of {numbers:,} outputs lie on one side of the query, or on it"
+    words = f"the noise is never {never}: {outputs}"
     yield Note(
         "DP308", f"{words}, and the other input gives outputs that this one cannot. {_why(subject, law)}"
     )
@@ -54,7 +55,7 @@ def _why(subject: Subject, law: Law) -> str:
         total = sum(part.size for part in values)
         missing = sum(int(np.isnan(part).sum()) for part in values)
         still = sum(int((part == end).sum()) for part, end in zip(values, subject.inputs, strict=True))
-        for count, what in ((still, "are exactly zero"), (missing, "are NaN")):
+        for count, what in ((still, "is exactly zero"), (missing, "is NaN")):
             if abs(count / total - 0.5) < _HALF:
                 return (
                     f"It is exponential, and {percent(count, total)} of it {what}: an inverse CDF of the "

@@ -41,7 +41,7 @@ def paragraphs(finding: dict[str, Any]) -> Iterator[str]:
     if found:
         yield _event(found, claim, shares["rule"] if shares else None)
     if shares and shares.get("delta") and finding.get("exam"):
-        yield _least_delta(finding["exam"], claim["epsilon"], shares["delta"])
+        yield _least_delta([finding["exam"], *([found] if found else [])], claim["epsilon"], shares["delta"])
     if shares:
         yield (
             f"Together. Alpha was divided before the first draw: {shares['search']:.3g} for the bets, "
@@ -54,14 +54,23 @@ def paragraphs(finding: dict[str, Any]) -> Iterator[str]:
         )
 
 
-def _least_delta(exam: dict[str, Any], epsilon: float, alpha: float) -> str:
-    """Whether some delta would save the claim: the mass of the leak."""
-    above = clopper_pearson_lower(exam["correct"], exam["draws"], alpha / 2)
-    below = clopper_pearson_upper(exam["guesses"] - exam["correct"], exam["draws"], alpha / 2)
+def _least_delta(rules: list[dict[str, Any]], epsilon: float, alpha: float) -> str:
+    """Whether some delta would save the claim: the mass of the leak, by the better of both rules."""
+    level = alpha / 4  # two rules, two bounds each
+    bounds = [
+        (
+            clopper_pearson_lower(rule["correct"], rule["draws"], level),
+            clopper_pearson_upper(rule["guesses"] - rule["correct"], rule["draws"], level),
+            rule,
+        )
+        for rule in rules
+    ]
+    above, below, rule = max(bounds, key=lambda bound: bound[0] - math.exp(epsilon) * bound[1])
+    which = "by the event" if "event" in rule else "by the panel"
     return (
-        f"Delta. Of the same {exam['draws']:,} draws a share of at least {above:.6f} was guessed rightly and "
-        f"at most {below:.6f} wrongly (Clopper-Pearson at {alpha / 2:.3g} each). At epsilon {epsilon:g} a "
-        "claim would need delta >= p - e^epsilon q = "
+        f"Delta. Of the same {rule['draws']:,} draws a share of at least {above:.6f} was guessed rightly "
+        f"{which} and at most {below:.6f} wrongly (Clopper-Pearson at {level:.3g} each). At epsilon "
+        f"{epsilon:g} a claim would need delta >= p - e^epsilon q = "
         f"{max(0.0, above - math.exp(epsilon) * below):.3g}."
     )
 
