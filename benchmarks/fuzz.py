@@ -4,7 +4,7 @@ Valid inputs are damaged (bits, slices, tokens) and rebuilt around random values
 deep nesting, other letters), so that what passes one check meets the next. Counts inputs, crashes (anything
 but a refusal with a code), the slowest input and the memory that the process ever took.
 
-    python benchmarks/fuzz.py [INPUTS] [SEED]
+    python benchmarks/fuzz.py [INPUTS] [SEED] [READERS...]
 """
 
 from __future__ import annotations
@@ -220,7 +220,8 @@ def main() -> None:
         }
         columns = ("inputs", "refused", "crashes", "CPU s", "slowest ms", "peak MB")
         print(f"{'reader':<10}" + "".join(f"{column:>12}" for column in columns))
-        for name, reader in readers.items():
+        for name in sys.argv[3:] or readers:
+            reader = readers[name]
             refused = failed = 0
             slowest = spent = 0.0
             count = int(SHARES[name] * inputs)

@@ -88,7 +88,19 @@ class Parcel:
         return Packed(target, data, details, self.handling, _here())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return unpacked, (self.packed,)
+        return Arrived, (self.packed,)
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """A parcel on a worker, still closed: what fails while it is opened fails in a task, and can be told."""
+
+    packed: Packed
+
+    @property
+    def callee(self) -> Callee:
+        """What is called, once it is open."""
+        return unpacked(self.packed).callee
 
 
 @lru_cache(maxsize=8)
@@ -149,7 +161,7 @@ def check_workers(parcel: Parcel, dispatch: Dispatch, x: object, seed: int, seen
         )
 
 
-def _looked_at(parcel: Parcel, x: object, seed: int) -> tuple[tuple[str, int], NDArray[np.uint64]]:
+def _looked_at(parcel: Parcel | Arrived, x: object, seed: int) -> tuple[tuple[str, int], NDArray[np.uint64]]:
     """On a worker: who it is, and what its copy of the mechanism draws first."""
     time.sleep(_PAUSE)
     return _here(), probed(parcel.callee, x, seed)

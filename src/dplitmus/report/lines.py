@@ -86,7 +86,7 @@ class Chart:
 
     def _axes(self) -> tuple[Axis, Axis]:
         points = [point for one in self.series for point in one.points]
-        xs = [point[0] for point in points] or [1.0]
+        xs = [point[0] for point in points if point[0] > 0 or not self.log_x] or [1.0]
         ys = [value for point in points for value in point[1:]] + [level for _, level in self.levels]
         ys = [value for value in ys if math.isfinite(value) and (value > 0 or not self.log_y)] or [1.0]
         low = min(ys) if self.bottom is None else self.bottom
