@@ -196,9 +196,9 @@ def _thresholds(sample: Batch, kind: str, column: int, name: str, ceiling: float
 
 def _symbols(sample: Batch, ceiling: float) -> Iterator[Rule]:
     keys, first, place = np.unique(sample.keys, return_index=True, return_inverse=True)
-    if keys.size > len(sample) / 2 and not sample.names:
-        return
     counts = np.bincount(place * 2 + sample.labels, minlength=2 * keys.size).reshape(-1, 2)
+    if counts.sum(axis=1).max() < 2:
+        return  # every output is new
     for label in (False, True):
         scores = evidence(counts[:, int(label)].astype(float), counts.sum(axis=1).astype(float), ceiling)
         best = int(np.argmax(scores))
