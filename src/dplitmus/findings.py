@@ -102,6 +102,7 @@ def problems(value: Any, schema: dict[str, Any], place: str) -> Iterator[str]:
         or ("enum" in schema and value not in schema["enum"])
         or ("type" in schema and not _is(value, schema["type"]))
         or ("minimum" in schema and value < schema["minimum"])
+        or ("maximum" in schema and value > schema["maximum"])
         or ("exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"])
         or ("minItems" in schema and len(value) < schema["minItems"])
     )

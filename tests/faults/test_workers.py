@@ -169,3 +169,49 @@ def test_an_executor_that_breaks_and_cannot_be_made_again_is_told() -> None:
     dispatch = Dispatch(Broken(), replays=True)
     with pytest.raises(MechanismError, match=r"DP432.*the executor broke"):
         dispatch.result(dispatch.submit(len, "abc"))
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_is_killed_and_started_again_changes_nothing(audit: Audit) -> None:
+    """A real scheduler and worker on 127.0.0.1; both are killed during the run and start again."""
+    import socket
+    import subprocess
+    import sys
+    import threading
+    import time
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    dask = [sys.executable, "-m", "dask"]
+    here = ["--host", "127.0.0.1", "--no-dashboard"]
+    address = f"tcp://127.0.0.1:{port}"
+    running: list[subprocess.Popen[bytes]] = []
+
+    def start() -> None:
+        commands = (["scheduler", "--port", port], ["worker", address, "--nthreads", "1", "--no-nanny"])
+        running.extend(subprocess.Popen([*dask, *one, *here], stderr=subprocess.DEVNULL) for one in commands)
+
+    def restart() -> None:
+        for process in running[:2]:
+            process.kill()
+        time.sleep(1)
+        start()
+
+    killers: list[threading.Thread] = []
+
+    def progress(_: int) -> None:
+        if not killers:
+            killers.append(threading.Thread(target=restart))
+            killers[0].start()
+
+    expected = audit("slow", samples=800)
+    start()
+    try:
+        assert expected == audit("slow", samples=800, on=f"dask:{address}", progress=progress)
+        killers[0].join()
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+    assert len(running) == 4
