@@ -400,7 +400,7 @@ def _notes(search: Search, answers: _Answers, seen: Habits, left: int, *, refute
     sample = join(list(arm.sample)) if arm.sample else None
     drawn = sum(arm.tally.draws for arm in search.arms) + answers.draws
     callee = search.parcel.callee
-    wished = min(_DIAGNOSED, drawn // 2) if search.slow else _DIAGNOSED
+    wished = min(_DIAGNOSED, drawn // 20) if search.slow else _DIAGNOSED
     fresh = max(0, min(wished, left // 4))
     return diagnosis.notes(
         Subject(
