@@ -15,11 +15,10 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+import dplitmus
 from benchmarks import tuning
 from benchmarks.bugs import BITS, FIRST_SET, Case
 from benchmarks.held_out import HELD_OUT
-
-import dplitmus
 from dplitmus import search
 from dplitmus.claim import Claim
 from dplitmus.diagnosis import notes

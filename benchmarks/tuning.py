@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from benchmarks.bugs import (
     ATOM,
     BITS,
@@ -23,7 +24,6 @@ from benchmarks.bugs import (
     Case,
     case,
 )
-
 from dplitmus.mechanisms import zoo
 from dplitmus.target import zoo_setting
 
