@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import signal
 import struct
 import subprocess
 import sys
@@ -20,6 +21,10 @@ REPOSITORY = Path(__file__).parents[1]
 # Time is never asserted (a busy machine is no bug), and the same commit tries the same examples.
 settings.register_profile("dplitmus", deadline=None, derandomize=True)
 settings.load_profile("dplitmus")
+
+# A shell that starts the tests in the background makes them, and what they start, deaf to Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

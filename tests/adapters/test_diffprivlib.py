@@ -15,7 +15,7 @@ import dplitmus
 from dplitmus import cli, libraries
 from dplitmus.adapters import adapt, resolve
 from dplitmus.errors import InputError
-from dplitmus.shipping import Handling, Parcel
+from dplitmus.shipping import Handling, Parcel, unpacked
 from dplitmus.target import load as load_target
 
 pytest.importorskip("diffprivlib", reason="diffprivlib is not installed: pip install 'dplitmus[adapters]'")
@@ -221,7 +221,7 @@ def test_what_travels_to_a_worker_is_made_again_there(
         asked = resolve(found, epsilon=None, delta=None, neighbours=None, relation=None)
         parcel = Parcel(asked.mechanism, Handling(), target, asked.details)
         there = pickle.loads(pickle.dumps(parcel))  # noqa: S301  (made here)
-        assert len(there.mechanism(x, 3)) == 3
+        assert len(unpacked(there.packed).mechanism(x, 3)) == 3
         assert there.callee.one_at_a_time
 
 
