@@ -400,6 +400,8 @@ def _notes(search: Search, answers: _Answers, seen: Habits, left: int, *, refute
     sample = join(list(arm.sample)) if arm.sample else None
     drawn = sum(arm.tally.draws for arm in search.arms) + answers.draws
     callee = search.parcel.callee
+    if search.slow and not refuted:
+        left = 0  # where draws are dear, nobody pays for the cause of nothing
     wished = min(_DIAGNOSED, drawn // 20) if search.slow else _DIAGNOSED
     fresh = max(0, min(wished, left // 4))
     return diagnosis.notes(
