@@ -120,6 +120,8 @@ def _event(found: dict[str, Any], claim: dict[str, Any], alpha: float | None) ->
 def sight(finding: dict[str, Any]) -> str:
     """What the run could have seen."""
     detectable = finding["detectable"]
+    if not math.isfinite(detectable) and finding["verdict"] == "violated":
+        return "All pairs together were enough; no pair had draws enough to refute the claim by one event."
     if not math.isfinite(detectable):
         return "So few draws could not have refuted the claim at this alpha, whatever the mechanism."
     tail = (
