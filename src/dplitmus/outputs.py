@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -121,6 +122,7 @@ class Batch:
         _, first, place = np.unique(self.keys, return_index=True, return_inverse=True)
         return self.rows(first), place
 
+    @cached_property
     def oriented(self) -> NDArray[np.float64]:
         """Values in the direction from x to x', where there is one; otherwise as they are."""
         return self.geometry.oriented(self.values) if self.geometry else self.values

@@ -263,10 +263,7 @@ class Search:
         columns = arm.sample[-1].values.shape[1] if arm.sample else 1
         size = min(arm.next_size(columns, self._growth(arm)), self.budget - self.dispatched)
         # In flight, the panel of this moment judges; later learning must not reach it.
-        panel = copy.copy(arm.panel)
-        if panel is not None and self._lag:
-            panel.past = []
-            panel.experts = copy.deepcopy(panel.experts)
+        panel = arm.panel.twin() if arm.panel is not None and self._lag else copy.copy(arm.panel)
         chunk = self.fresh(arm, size, (_PHASE_SEARCH, arm.number, arm.chunks))
         arm.chunks += 1
         self.chunks += 1
@@ -305,10 +302,17 @@ class Search:
         """Note where the search stands whenever the draws have doubled: for the report alone."""
         draws = sum(arm.tally.draws for arm in self.arms)
         if draws >= (2 * self.history[-1].draws if self.history else _FIRST_MOMENT):
-            coarse = evidence.EPSILONS[::_COARSE]
-            logs = self._mixture(coarse, np.full(coarse.size, self.claim.delta))
+            coarse, delta, bets = self._coarse
+            logs = self._mixture(coarse, delta, bets=bets)
             found = evidence.largest_refuted(coarse, logs, self.alpha)
             self.history.append(Moment(draws, self.log_wealth, found))
+
+    @cached_property
+    def _coarse(self) -> tuple[NDArray[np.float64], NDArray[np.float64], list[evidence.Stream]]:
+        """Some epsilons, the claimed delta beside each, and the bets against them."""
+        epsilon = evidence.EPSILONS[::_COARSE]
+        delta = np.full(epsilon.size, self.claim.delta)
+        return epsilon, delta, evidence.streams(epsilon, delta, evidence.LEVELS)
 
     def _against_claim(self, tally: evidence.Tally) -> float:
         epsilon, delta = np.array([self.claim.epsilon]), np.array([self.claim.delta])
@@ -316,12 +320,18 @@ class Search:
             self.bets = evidence.streams(epsilon, delta, evidence.LEVELS)
         return float(evidence.log_wealth(tally, epsilon, delta, bets=self.bets)[0])
 
-    def _mixture(self, epsilon: NDArray[np.float64], delta: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _mixture(
+        self,
+        epsilon: NDArray[np.float64],
+        delta: NDArray[np.float64],
+        *,
+        bets: list[evidence.Stream] | None = None,
+    ) -> NDArray[np.float64]:
         """Log wealth of the whole run against each claim."""
-        logs = [evidence.log_wealth(arm.tally, epsilon, delta) for arm in self.arms]
+        logs = [evidence.log_wealth(arm.tally, epsilon, delta, bets=bets) for arm in self.arms]
         if len(self.arms) == 1:
             return logs[0]
-        return self._mixed(evidence.log_wealth(self.joint, epsilon, delta), logs)
+        return self._mixed(evidence.log_wealth(self.joint, epsilon, delta, bets=bets), logs)
 
     def alone(self, arm: Arm) -> float:
         """The largest epsilon that the bets on one pair refute, as if there were no other."""

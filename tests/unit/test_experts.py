@@ -13,6 +13,7 @@ from dplitmus.forecast.clamp import Clamp
 from dplitmus.forecast.features import Atoms, Coordinates, Decorrelated, Ramps, Regression
 from dplitmus.forecast.logistic import Posterior
 from dplitmus.forecast.noise import Noise
+from dplitmus.forecast.order import median, quantiles
 from dplitmus.forecast.panel import Expert, Panel
 from dplitmus.forecast.rates import together
 from dplitmus.forecast.tables import Edges, Regions, Symbols, Tree, _tree_forecasts
@@ -249,6 +250,31 @@ def test_a_copy_of_a_tree_travels_without_its_history() -> None:
     assert tree.history
     assert not twin.history
     assert (twin.forecast(fresh) == tree.forecast(fresh)).all()
+
+
+@pytest.mark.parametrize("level", ["ideal", "bits"])
+@pytest.mark.parametrize("draws", [200, 6000])  # before and after the features are frozen
+@pytest.mark.parametrize("mechanism", [laplace, zero_or_noise, shifted_uniform])
+def test_what_is_learned_later_does_not_reach_a_twin(mechanism: Any, draws: int, level: str) -> None:
+    """A chunk in flight is judged by the panel of the moment when it was sent out."""
+    batch, more, fresh = (sample(mechanism, rows, key=key) for key, rows in enumerate((draws, 3000, 500)))
+    panel = Panel.of(batch, level=level)
+    panel.learn(batch, None)
+    twin = panel.twin()
+    before = panel.judge(fresh)
+    panel.learn(more, panel.judge(more))
+    panel.learn(more, panel.judge(more))
+    assert (twin.judge(fresh).logits == before.logits).all()
+    assert (panel.judge(fresh).logits != before.logits).any()
+
+
+def test_quantiles_and_medians_are_those_of_numpy() -> None:
+    rng = stream(1)
+    for size in (1, 2, 3, 10, 257):
+        values = rng.normal(size=size)
+        shares = np.array([0.0, 0.04, 0.3, 0.5, 0.98, 1.0])
+        assert quantiles(values, shares) == pytest.approx(np.quantile(values, shares), rel=1e-12)
+        assert median(values) == pytest.approx(np.median(values), rel=1e-12)
 
 
 def test_equal_outputs_are_judged_once_and_alike() -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import expit
 
 from dplitmus.forecast.logistic import one_weight, with_intercept
+from dplitmus.forecast.order import median, quantiles
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,6 +28,7 @@ _DEVIATION = 4.0
 _BINS, _SPAN = 128, 8.0  # features are divided by their root mean square: almost all lie within eight
 _NEGLIGIBLE = 1e-3  # posterior weight below which a width is dropped once features are frozen
 _ENOUGH_FOR_SCALE = 4096  # values from which centre and widths are taken
+_SMALL = 4096  # numbers of a batch
 
 
 @dataclass
@@ -110,7 +112,7 @@ class Clamp:
         return np.asarray(expit(logit / np.sqrt(1 + math.pi / 8 * variance)) @ widths.share)
 
     def _values(self, batch: Batch) -> Floats:
-        return batch.oriented() if self.oriented else batch.values
+        return batch.oriented if self.oriented else batch.values
 
     def _choose_widths(self, batch: Batch) -> Widths | None:
         values = self._values(batch)
@@ -120,7 +122,7 @@ class Clamp:
         self.centre = float(np.mean(medians))
         away = np.abs(values - self.centre).reshape(-1)
         away = away[np.isfinite(away)][:_ENOUGH_FOR_SCALE]
-        width = np.unique(np.quantile(away, _QUANTILES)) if away.size else away
+        width = np.unique(quantiles(away, _QUANTILES)) if away.size else away
         width = width[width > 0]
         if not width.size:
             return None
@@ -129,19 +131,25 @@ class Clamp:
 
     def _features(self, batch: Batch, widths: Widths) -> Floats:
         centred = np.nan_to_num(self._values(batch) - self.centre, nan=0.0, posinf=1e300, neginf=-1e300)
+        if centred.size <= _SMALL:  # one step for all widths: what small chunks cost is the number of steps
+            ramps = np.clip(centred[:, :, np.newaxis] / widths.width, -1, 1)
+            return np.asarray(ramps.sum(axis=1) / widths.scale)
         columns = [np.clip(centred / width, -1, 1).sum(axis=1) for width in widths.width]
         return np.stack(columns, axis=1) / widths.scale
 
 
 def _histograms(features: Floats, labels: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    widths = features.shape[1]
     bins = np.clip(((features + _SPAN) * (_BINS / (2 * _SPAN))).astype(np.intp), 0, _BINS - 1)
-    counts, sums = [], []
-    for column, feature in zip(bins.T, features.T, strict=True):
-        counts.append(np.bincount(column + labels * _BINS, minlength=2 * _BINS).reshape(2, _BINS))
-        sums.append(np.bincount(column, weights=feature, minlength=_BINS))
-    return np.stack(counts).astype(float), np.stack(sums)
+    bins += np.arange(widths) * _BINS
+    sums = np.bincount(bins.reshape(-1), weights=features.reshape(-1), minlength=widths * _BINS)
+    counts = [
+        np.bincount(bins[side].reshape(-1), minlength=widths * _BINS).reshape(widths, _BINS)
+        for side in (~labels, labels)
+    ]
+    return np.stack(counts, axis=1).astype(float), sums.reshape(widths, _BINS)
 
 
 def _median(values: Floats) -> float:
     numbers = values[np.isfinite(values)][:_ENOUGH_FOR_SCALE]
-    return float(np.median(numbers)) if numbers.size else math.nan
+    return median(numbers) if numbers.size else math.nan

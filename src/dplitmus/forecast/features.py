@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 import numpy as np
 
 from dplitmus.forecast.logistic import Posterior, Predictor
+from dplitmus.forecast.order import median, quantiles
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _ENOUGH = 4096  # values from which quantiles are taken
+_KNOTS = np.linspace(0.02, 0.98, 7)
+_TWO_WIDTHS, _THREE_WIDTHS = np.array([0.3, 0.8]), np.array([0.05, 0.3, 0.8])
 _CORRELATED = 0.3  # the least correlation worth undoing
 _FURTHEST = 30.0  # standard deviations from the mean
 _MOST_PLACES = 16  # coordinates among which the place of the extremes is told
@@ -103,10 +106,10 @@ class Ramps:
 
     def choose(self, batch: Batch) -> bool:
         """Knots at quantiles of all coordinates together."""
-        values = batch.oriented()
+        values = batch.oriented
         numbers = values[np.isfinite(values)][:_ENOUGH]
         if numbers.size:
-            self.knots = np.unique(np.quantile(numbers, np.linspace(0.02, 0.98, 7)))
+            self.knots = np.unique(quantiles(numbers, _KNOTS))
         return self.knots.size > 1
 
     def compute(self, batch: Batch) -> Floats:
@@ -114,7 +117,7 @@ class Ramps:
         low, high = self.knots[0], self.knots[-1]
         # In units of the knots' span, and not beyond twenty of it: single outliers would lead it astray.
         with np.errstate(over="ignore"):
-            values = np.clip(np.nan_to_num((batch.oriented() - low) / (high - low), nan=0.0), -20, 21)
+            values = np.clip(np.nan_to_num((batch.oriented - low) / (high - low), nan=0.0), -20, 21)
             knots = (self.knots - low) / (high - low)
         columns = [values.sum(axis=1)]
         for a, b in itertools.pairwise(knots):
@@ -145,14 +148,12 @@ class Coordinates:
             if common.size:
                 self.atoms.append((j, common))
             numbers = np.isfinite(column) & ~np.isin(column, common)
-            medians = [
-                np.median(column[side]) for side in (numbers & labels, numbers & ~labels) if side.any()
-            ]
+            medians = [median(column[side]) for side in (numbers & labels, numbers & ~labels) if side.any()]
             if medians:
                 moving.append(j)
                 centres.append(np.mean(medians))
                 away = np.abs(column[numbers] - centres[-1])
-                widths.append(np.maximum(np.quantile(away, [0.3, 0.8]), 1e-9))
+                widths.append(np.maximum(quantiles(away, _TWO_WIDTHS), 1e-9))
         self.moving, self.centres = np.array(moving, dtype=np.intp), np.array(centres)
         self.widths = np.array(widths).reshape(-1, 2).T
         self.common = _common(values.reshape(-1), at_most=6, least=0.02)
@@ -233,7 +234,7 @@ class Decorrelated:
             return False
         factor = np.linalg.cholesky(correlation + 1e-9 * np.eye(self.mean.size))
         self.unmix = (np.linalg.inv(factor) / deviations).T
-        self.widths = np.quantile(np.abs((values - self.mean) @ self.unmix), [0.05, 0.3, 0.8])
+        self.widths = quantiles(np.abs((values - self.mean) @ self.unmix), _THREE_WIDTHS)
         return bool((self.widths > 0).all())
 
     def compute(self, batch: Batch) -> Floats:

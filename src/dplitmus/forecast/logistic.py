@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _LARGEST_STEP = 4.0  # a Newton step from far away may overshoot
+_CLOSE = 1e-3  # a Newton step so small leaves an error of about its square
 _CERTAIN, _FEW = 0.01, 256  # a variance of the logit that changes nothing, and rows that show it
 _FACTORS = np.array([1.0, 1 / 4, 1 / 16, 1 / 64])  # of the deviation: narrower priors
 _PREFERENCE = np.array([0.0, -1.5, -1.5, -1.5])  # log prior of these priors
@@ -50,6 +51,8 @@ class Posterior:
             step = np.linalg.solve(precision, gradient)
             size = np.abs(step).max(initial=0.0)
             mean = mean + step * min(1.0, _LARGEST_STEP / max(size, 1e-300))
+            if size < _CLOSE:
+                break
         return Posterior(mean, precision)
 
     def shrunk(self, deviation: float) -> Predictor:
@@ -111,7 +114,10 @@ def one_weight(
         p = expit(a[:, np.newaxis] * centres)
         gradient = ((ones - total * p) * centres).sum(axis=1) - a / deviation**2
         curvature = (total * p * (1 - p) * centres**2).sum(axis=1) + 1 / deviation**2
-        a = a + np.clip(gradient / curvature, -_LARGEST_STEP, _LARGEST_STEP)
+        step = np.clip(gradient / curvature, -_LARGEST_STEP, _LARGEST_STEP)
+        a = a + step
+        if np.abs(step).max(initial=0.0) < _CLOSE:
+            break
     logits = a[:, np.newaxis] * centres
     likelihood = (ones * log_expit(logits) + zeros * log_expit(-logits)).sum(axis=1)
     variance = 1 / curvature
@@ -160,8 +166,11 @@ def with_intercept(
         aa = (weight * centres**2).sum(axis=1) + prior
         ac, cc = (weight * centres).sum(axis=1), weight.sum(axis=1) + prior
         determinant = aa * cc - ac**2
-        a = a + np.clip((cc * to_a - ac * to_c) / determinant, -_LARGEST_STEP, _LARGEST_STEP)
-        c = c + np.clip((aa * to_c - ac * to_a) / determinant, -_LARGEST_STEP, _LARGEST_STEP)
+        step = np.stack([cc * to_a - ac * to_c, aa * to_c - ac * to_a]) / determinant
+        step = np.clip(step, -_LARGEST_STEP, _LARGEST_STEP)
+        a, c = a + step[0], c + step[1]
+        if np.abs(step).max(initial=0.0) < _CLOSE:
+            break
     logits = a[:, np.newaxis] * centres + c[:, np.newaxis]
     likelihood = (ones * log_expit(logits) + zeros * log_expit(-logits)).sum(axis=1)
     evidence = likelihood - (a**2 + c**2) * prior / 2 - np.log(determinant) / 2

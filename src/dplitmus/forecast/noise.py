@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from scipy.special import expit
 
+from dplitmus.forecast.order import median
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -43,12 +45,12 @@ class Noise:
         if batch.geometry is None:
             return
         reach = batch.geometry.reach
-        noise = np.abs(batch.oriented() + np.where(batch.labels[:, np.newaxis], -reach, reach))
+        noise = np.abs(batch.oriented + np.where(batch.labels[:, np.newaxis], -reach, reach))
         noise = np.minimum(noise[np.isfinite(noise)], _FURTHEST)
         if whole:
             self.count = self.sizes = self.squares = 0.0
-            median = float(np.median(noise[:_ENOUGH])) if noise.size else 0.0
-            self.cauchy = max(median, self._least(batch)) * _CAUCHY_SCALES
+            typical = median(noise[:_ENOUGH]) if noise.size else 0.0
+            self.cauchy = max(typical, self._least(batch)) * _CAUCHY_SCALES
             self.cauchy_likelihoods = np.zeros(self.cauchy.size)
         self.count += noise.size
         self.sizes += float(noise.sum())
@@ -66,7 +68,7 @@ class Noise:
         if batch.geometry is None or not self.count:
             return np.full(len(batch), 0.5)
         reach = batch.geometry.reach
-        away = np.clip(np.nan_to_num(batch.oriented(), nan=0.0), -_FURTHEST, _FURTHEST)
+        away = np.clip(np.nan_to_num(batch.oriented, nan=0.0), -_FURTHEST, _FURTHEST)
         laplace, variance = self._scales(batch)
         shares = self._shares(laplace, variance)
         eta = np.zeros(len(batch))

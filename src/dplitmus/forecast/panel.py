@@ -10,8 +10,9 @@ become good late (Herbster and Warmuth 1998).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+import copy
+from dataclasses import dataclass, field, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -109,6 +110,10 @@ class Panel:
         prior /= prior.sum()
         return cls([expert for _, expert in members], prior, np.log(prior), taught=np.zeros(prior.size))
 
+    def twin(self) -> Panel:
+        """A copy that judges and that later learning does not reach."""
+        return replace(self, experts=[_copied(expert) for expert in self.experts], past=[])
+
     def judge(self, batch: Batch) -> Judgement:
         """Forecast a chunk by what is known now; the labels are only used to score the experts."""
         weights = np.exp(self.log_weights)
@@ -172,6 +177,20 @@ class Panel:
                 expert.learn(batch, whole=False)
         if freeze:
             self.frozen, self.past = True, []
+
+
+def _copied(part: Any) -> Any:
+    """The same as `copy.deepcopy` of an expert, in half of the time: what is frozen is shared."""
+    if isinstance(part, np.ndarray):
+        return part.copy()
+    if isinstance(part, (list, tuple)):
+        return type(part)([_copied(item) for item in part])
+    if not is_dataclass(part) or part.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        return part
+    twin = copy.copy(part)
+    for name, value in vars(twin).items():
+        setattr(twin, name, _copied(value))
+    return twin
 
 
 def _log_loss(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from scipy.special import gammaln
 
+from dplitmus.forecast.order import median
 from dplitmus.forecast.rates import together
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Symbols:
 
     keys: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
     counts: Floats = field(default_factory=lambda: np.zeros((0, 2)))
-    rates: Floats = field(default_factory=lambda: np.zeros(0))
+    rates: Floats | None = None  # worked out when an output is seen again: often none ever is
     streams: ClassVar[bool] = True
 
     def learn(self, batch: Batch, *, whole: bool) -> None:
@@ -46,8 +47,7 @@ class Symbols:
         if found.size > _MOST_SYMBOLS:
             keep = np.sort(np.argsort(-fresh.sum(axis=1), kind="stable")[:_MOST_SYMBOLS])
             found, fresh = found[keep], fresh[keep]
-        self.keys, self.counts = found, fresh
-        self.rates = together(fresh)
+        self.keys, self.counts, self.rates = found, fresh, None
 
     def forecast(self, batch: Batch) -> Floats:
         """What the labels of equal outputs, and of all others, make likely; 1/2 for new ones."""
@@ -55,7 +55,12 @@ class Symbols:
             return np.full(len(batch), 0.5)
         keys = self.keys_of(batch)
         place = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)
-        return np.where(self.keys[place] == keys, self.rates[place], 0.5)
+        known = self.keys[place] == keys
+        if not known.any():
+            return np.full(len(batch), 0.5)
+        if self.rates is None:
+            self.rates = together(self.counts)
+        return np.where(known, self.rates[place], 0.5)
 
     def keys_of(self, batch: Batch) -> NDArray[np.uint64]:
         """What identifies an output."""
@@ -129,7 +134,7 @@ class Tree:
         return self.leaf[np.searchsorted(self.cuts, self._number(batch), side="right")]
 
     def _number(self, batch: Batch) -> Floats:
-        values = batch.oriented()
+        values = batch.oriented
         if values.shape[1] == 1:
             number = values[:, 0]
         else:
@@ -138,7 +143,7 @@ class Tree:
         return np.nan_to_num(number, nan=1e301, posinf=1e300, neginf=-1e300)
 
     def _standardise(self, batch: Batch) -> None:
-        values = batch.oriented()[:4096]
+        values = batch.oriented[:4096]
         self.cuts, self.centre = None, np.zeros(0)
         if values.shape[1] and np.isfinite(values).any():
             finite = np.where(np.isfinite(values), values, np.nan)
@@ -164,7 +169,7 @@ def _column_medians(values: Floats) -> Floats:
     medians = np.zeros(values.shape[1])
     for j, column in enumerate(values.T):
         numbers = column[~np.isnan(column)]
-        medians[j] = np.median(numbers) if numbers.size else 0.0
+        medians[j] = median(numbers) if numbers.size else 0.0
     return medians
 
 
@@ -231,7 +236,7 @@ class Edges:
         return eta
 
     def _number(self, batch: Batch) -> Floats:
-        values = batch.oriented()
+        values = batch.oriented
         if values.shape[1] == 1:
             return values[:, 0]
         finite = np.nan_to_num(values, nan=0.0, posinf=1e300, neginf=-1e300)
