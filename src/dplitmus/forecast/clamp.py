@@ -147,7 +147,7 @@ def _histograms(features: Floats, labels: NDArray[np.bool_]) -> tuple[Floats, Fl
         np.bincount(bins[side].reshape(-1), minlength=widths * _BINS).reshape(widths, _BINS)
         for side in (~labels, labels)
     ]
-    return np.stack(counts, axis=1).astype(float), sums.reshape(widths, _BINS)
+    return np.stack(counts, axis=1).astype(float), np.asarray(sums, dtype=float).reshape(widths, _BINS)
 
 
 def _median(values: Floats) -> float:

@@ -11,6 +11,7 @@ become good late (Herbster and Warmuth 1998).
 from __future__ import annotations
 
 import copy
+from collections.abc import Hashable
 from dataclasses import dataclass, field, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
@@ -185,7 +186,7 @@ def _copied(part: Any) -> Any:
         return part.copy()
     if isinstance(part, (list, tuple)):
         return type(part)([_copied(item) for item in part])
-    if not is_dataclass(part) or part.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+    if not is_dataclass(part) or isinstance(part, Hashable):  # only what is frozen has a hash
         return part
     twin = copy.copy(part)
     for name, value in vars(twin).items():
