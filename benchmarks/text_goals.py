@@ -216,6 +216,8 @@ def rewriting_audits(seed: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in ("atis", "snips"):
         folder = _directory("models", name, seed)
+        if not folder.exists():
+            continue
         texts = dt.read(str(DATA / name / "test.csv"), label_column="label").texts
         base = dt.ADePT.from_pretrained(folder)
         for sensitivity in ("published", "correct"):
@@ -257,8 +259,9 @@ def table(name: str) -> None:
     if not runs:
         return
     print(f"\n{name}, {len(runs)} seeds: mean (lowest to highest)")
-    for variant in runs[0]:
-        for metric in runs[0][variant]:
+    variants = {variant: metrics for run in runs for variant, metrics in run.items()}
+    for variant, metrics in variants.items():
+        for metric in metrics:
             values = [run[variant][metric] for run in runs if variant in run]
             spread = f"({min(values):.3f} to {max(values):.3f})"
             print(f"  {variant:<28}{metric:<28}{statistics.mean(values):>10.3f}  {spread}")
