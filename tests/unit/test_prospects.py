@@ -43,6 +43,12 @@ def test_a_lucky_streak_promises_little() -> None:
     assert best(counts, Horizon(10**6, 0.05, 0.0)).guesses == 100_003
 
 
+def test_a_rare_level_is_not_chosen_for_its_luck() -> None:
+    """500 guesses that were right more often than the panel said, by more than a standard error."""
+    counts = counted((0.005, 30_075, 29_925), (0.03, 15_225, 14_775), (0.06, 272, 228))
+    assert best(counts, Horizon(880_000, 0.09, 0.0)).guesses == 30_500
+
+
 def test_delta_is_taken_off() -> None:
     counts = counted((3.0, 50, 0), silent=99_950)
     without, with_delta = Horizon(10**5, 0.05, 0.0), Horizon(10**5, 0.05, 1e-3)
