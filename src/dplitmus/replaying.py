@@ -45,14 +45,12 @@ def replay(path: str | os.PathLike[str], *, number: int | None = None) -> Replay
     """Run the audit of a saved finding again: a JSON file, or a report; `number` counts findings from 1."""
     finding = _chosen(path, number)
     claim = finding["claim"]
-    mechanism = target.load(
-        finding["target"], epsilon=claim["epsilon"], dimension=_dimension(finding["pairs"])
-    )
+    pairs = [_pair(pair) for pair in finding["pairs"]]
     result = auditing.audit(
-        mechanism,
+        _mechanism(finding, pairs),
         epsilon=claim["epsilon"],
         delta=claim["delta"],
-        neighbours=[_pair(pair) for pair in finding["pairs"]],
+        neighbours=pairs,
         relation=finding.get("relation"),
         samples=finding["budget"],
         alpha=finding["alpha"],
@@ -62,9 +60,22 @@ def replay(path: str | os.PathLike[str], *, number: int | None = None) -> Replay
         on_error=finding.get("on_error", "fail"),
         isolate=finding.get("isolate", False),
         piece=finding.get("piece"),
-        target=finding["target"],
+        target=None if _is_model(finding) else finding["target"],  # a model's name does not tell its view
     )
     return Replay(finding, result)
+
+
+def _is_model(finding: dict[str, Any]) -> bool:
+    return bool(finding["target"].startswith(target.MODEL_TARGET))
+
+
+def _mechanism(finding: dict[str, Any], pairs: list[tuple[Any, Any]]) -> Any:
+    epsilon = finding["claim"]["epsilon"]
+    if _is_model(finding):
+        from dplitmus.text.auditing import mechanism_again  # noqa: PLC0415  (a leaf that needs torch)
+
+        return mechanism_again(finding["target"], epsilon=epsilon, pairs=pairs)
+    return target.load(finding["target"], epsilon=epsilon, dimension=_dimension(finding["pairs"]))
 
 
 def _chosen(path: str | os.PathLike[str], number: int | None) -> dict[str, Any]:
