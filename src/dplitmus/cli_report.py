@@ -10,7 +10,7 @@ from dplitmus.console import FOUND, Count, examples, say
 @click.command(
     short_help="Run a saved finding again.",
     epilog=examples(
-        "dplitmus replay .dplitmus/dptext-nan0-5f1c09aa.json",
+        "dplitmus replay .dplitmus/adept-5f1c09aa.json",
         "dplitmus replay report.html",
         "dplitmus replay suite.html --number 3",
     ),

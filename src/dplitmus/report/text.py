@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 _EXACT = Context(prec=400)  # digits: enough for every float with four decimals
+_COMMAND = re.compile(r"(?:([A-Z][\w ]*:) +)?(dplitmus .*)")
+_WORD = re.compile(r"(?:'[^']*'|[^' ])+")  # of a shell
 _EVENTS = ("the vote says 0", "the vote says 1", "no coordinate votes")
 
 
@@ -103,19 +105,47 @@ def narrowed(text: str, width: int) -> str:
     """
     lines: list[str] = []
     for line in _joined(text.split("\n")):
-        if len(line) <= width:
-            lines.append(line)
-            continue
-        words = line.lstrip()
-        indent = line[: len(line) - len(words)][: width // 4]
-        lines += textwrap.wrap(
-            re.sub(" {3,}", "  ", words),
-            width,
-            initial_indent=indent,
-            subsequent_indent=indent + "  ",
-            break_on_hyphens=False,
-        )
+        lines += broken(line, width)
     return "\n".join(lines)
+
+
+def broken(line: str, width: int) -> list[str]:
+    r"""One line in fewer columns; a command to paste stays one for the shell.
+
+    >>> print(*broken("  Again:  dplitmus audit my_noise.py:layer --pair '[0, 0]' '[1, 1]'", 34), sep="\n")
+      Again:
+        dplitmus audit \
+        my_noise.py:layer --pair \
+        '[0, 0]' '[1, 1]'
+    """
+    if len(line) <= width:
+        return [line]
+    words = line.lstrip()
+    indent = line[: len(line) - len(words)][: width // 4]
+    command = _COMMAND.fullmatch(words)
+    if command:
+        name, typed = command.groups()
+        first = [indent + name, indent + "  "] if name else [indent]
+        return [*first[:-1], *_continued(_WORD.findall(typed), first[-1], indent + "  ", width)]
+    return textwrap.wrap(
+        re.sub(" {3,}", "  ", words),
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent + "  ",
+        break_on_hyphens=False,
+    )
+
+
+def _continued(words: Sequence[str], first: str, next_: str, width: int) -> list[str]:
+    """A command on several lines with these indents, none of its words broken."""
+    lines = [first + words[0]]
+    for word in words[1:]:
+        if len(lines[-1]) + len(word) + 3 <= width:
+            lines[-1] += " " + word
+        else:
+            lines[-1] += " \\"
+            lines.append(next_ + word)
+    return lines
 
 
 def _joined(lines: Sequence[str]) -> list[str]:
