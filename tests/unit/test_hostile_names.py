@@ -66,6 +66,8 @@ def test_forty_columns_break_lines_and_lose_no_word() -> None:
     narrow = text.audit(result, width=40)
     assert max(map(len, narrow.splitlines())) <= 40
     assert narrow.split() == text.audit(result).split()
+    note = narrow.split("Note:")[1].split("\n\n")[0].splitlines()
+    assert {len(line) - len(line.lstrip()) for line in note[1:]} == {4}, "a note is one paragraph"
 
 
 def test_long_vectors_show_where_they_differ() -> None:

@@ -69,6 +69,14 @@ def test_a_summary_ends_the_run(project: pytest.Pytester) -> None:
     )
 
 
+def test_a_narrow_terminal_breaks_lines(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    outcome = project.runpytest_inprocess("--dplitmus-seed=1", "--dplitmus-samples=2000")
+    text = outcome.stdout.str()
+    ours = text[text.index("broken: VIOLATED") : text.index("Again with the same draws")]
+    assert max(map(len, ours.splitlines())) <= 40
+
+
 def test_the_same_seed_gives_the_same_draws_with_and_without_workers(project: pytest.Pytester) -> None:
     def table(*arguments: str) -> list[str]:
         outcome = project.runpytest_subprocess("--dplitmus-samples=2000", *arguments)

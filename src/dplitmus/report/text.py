@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 _EXACT = Context(prec=400)  # digits: enough for every float with four decimals
+_HANGING = " " * 8  # of a note
 _COMMAND = re.compile(r"(?:([A-Z][\w ]*:) +)?(dplitmus .*)")
 _WORD = re.compile(r"(?:'[^']*'|[^' ])+")  # of a shell
 _EVENTS = ("the vote says 0", "the vote says 1", "no coordinate votes")
@@ -149,15 +150,18 @@ def _continued(words: Sequence[str], first: str, next_: str, width: int) -> list
 
 
 def _joined(lines: Sequence[str]) -> list[str]:
-    """Lines of one paragraph as one: prose fills its lines, a table has gaps."""
+    """Lines of one paragraph as one: prose fills its lines, a note hangs, a table has gaps."""
     joined: list[str] = []
-    full = False
+    full = note = False
     for line in lines:
         prose = bool(line.strip()) and "   " not in line.strip()
-        if full and prose and _indent(line) == _indent(joined[-1]):
+        if (note and _indent(line) >= len(_HANGING)) or (
+            full and prose and _indent(line) == _indent(joined[-1])
+        ):
             joined[-1] += " " + line.strip()
         else:
             joined.append(line)
+            note = line.startswith("  Note: ")
         full = prose and len(line) > WIDTH - 16
     return joined
 
@@ -418,7 +422,7 @@ def _note(note: Note) -> list[str]:
 
 
 def _wrap(text: str) -> list[str]:
-    indent = "        " if text.startswith("Note") else "  "
+    indent = _HANGING if text.startswith("Note") else "  "
     return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent=indent)
 
 
