@@ -31,6 +31,7 @@ def replay(file: str, number: int | None) -> int:
     words = {
         "stands": "The finding stands: the same draws, the same numbers.",
         "changed": "The finding has CHANGED: the mechanism or a version is another one.",
+        "ended early": "Not comparable: a time limit or Ctrl-C ended the first run; this one went on.",
         "not replayable": "Not replayable bit for bit (no rng); this is a fresh run.",
     }
     say(words[replayed.status] + "\n")

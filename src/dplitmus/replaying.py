@@ -30,7 +30,10 @@ class Replay:
 
     @property
     def status(self) -> str:
-        """Whether the finding "stands", has "changed", or is "not replayable" bit for bit."""
+        """Whether the finding "stands", has "changed", is "not replayable" bit for bit, or "ended early".
+
+        A run that a time limit or an interrupt ended is not a function of its seed: another one goes farther.
+        """
         now = {
             "verdict": self.result.verdict.value,
             "samples": self.result.samples,
@@ -38,7 +41,10 @@ class Replay:
         }
         if all(self.finding.get(name) == now[name] for name in _COMPARED):
             return "stands"
-        return "changed" if self.result.replayable else "not replayable"
+        if not self.result.replayable:
+            return "not replayable"
+        early = not self.finding["finished"] or self.finding.get("time_limit") is not None
+        return "ended early" if early else "changed"
 
 
 def replay(path: str | os.PathLike[str], *, number: int | None = None) -> Replay:

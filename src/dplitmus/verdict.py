@@ -133,6 +133,7 @@ class Result:
     relation: str | None = None  # which inputs are neighbours, in words
     claimed_by: str | None = None  # where the claim comes from, if not from the user
     finished: bool = True
+    time_limit: float | None = None  # seconds, as asked: such a result is no function of the seed alone
     alphas: Alphas | None = None
     history: tuple[Moment, ...] = ()
     distributions: Distributions | None = None
