@@ -87,14 +87,23 @@ def _mechanism(finding: dict[str, Any], pairs: list[tuple[Any, Any]]) -> Any:
 def _chosen(path: str | os.PathLike[str], number: int | None) -> dict[str, Any]:
     found = findings.read(path)
     if number is None and len(found) > 1:
-        raise findings.refusal(path, f"it holds {len(found)} findings: say which, with --number 1 and so on")
+        choose = f"say which one to replay: --number 1 to {len(found)}"
+        raise findings.refusal(path, f"it holds {len(found)} findings", choose)
     if number is not None and not 1 <= number <= len(found):
         raise findings.refusal(path, f"it has no finding number {number}, but {len(found)} in all")
     finding = found[(number or 1) - 1]
     if not isinstance(finding["target"], str):
-        raise findings.refusal(path, "it names no target: the mechanism was a local function or object")
+        raise findings.refusal(
+            path,
+            "it names no target: the mechanism was a local function or object",
+            "give it a name in a module; or audit it again with this seed, in the program that has it",
+        )
     if any("repr" in pair.get("forms", []) for pair in finding["pairs"]):
-        raise findings.refusal(path, "its inputs were objects that JSON cannot hold")
+        raise findings.refusal(
+            path,
+            "its inputs were objects that JSON cannot hold",
+            "the program that has them can audit again, with the seed of the finding",
+        )
     return finding
 
 
