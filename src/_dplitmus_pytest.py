@@ -178,7 +178,9 @@ class _ToWorkers:
 
 
 def _columns(config: pytest.Config) -> int:
-    """Of pytest's terminal, within reason."""
+    """Of pytest's terminal, within reason; xdist's workers have none."""
+    if not config.pluginmanager.hasplugin("terminalreporter"):
+        return 80
     return max(30, min(80, config.get_terminal_writer().fullwidth))
 
 

@@ -90,6 +90,7 @@ def test_the_same_seed_gives_the_same_draws_with_and_without_workers(project: py
 
 def test_workers_share_a_fresh_seed(project: pytest.Pytester) -> None:
     outcome = project.runpytest_subprocess("-n", "2", "--dplitmus-samples=2000")
+    outcome.stdout.fnmatch_lines(["broken: VIOLATED  claimed epsilon 1*", "  Counterexample"])
     seed = re.search(r"--dplitmus-seed=(\d+)", outcome.stdout.str())
     assert seed
     again = project.runpytest_inprocess("--dplitmus-samples=2000", f"--dplitmus-seed={seed[1]}")

@@ -285,11 +285,11 @@ def _accounts(result: Result) -> list[str]:
 def _headline(check: SanityCheck | Result, code: str) -> str:
     found = check.verdict is Verdict.VIOLATED
     words = "VIOLATED" if found else "NOT FOUND"
-    text = (
-        f"{check.mechanism}: {words}  claimed {_claimed(check.claim)}, "
-        f"certified epsilon >= {at_least(check.epsilon_lower)}"
-    )
-    return f"{text:<{WIDTH - len(code) - 1}} {code}"
+    head = f"{check.mechanism}: {words}"
+    text = f"claimed {_claimed(check.claim)}, certified epsilon >= {at_least(check.epsilon_lower)}"
+    before = f"{head}\n  " if len(f"{head}  {text} {code}") > WIDTH else f"{head}  "
+    room = WIDTH - len(before.rpartition("\n")[2]) - len(code) - 1
+    return f"{before}{text:<{room}} {code}"
 
 
 def _claimed(claim: Claim) -> str:
