@@ -104,6 +104,19 @@ def test_every_view_of_a_model_can_be_replayed_from_a_page(
     assert (replayed.result.mechanism, replayed.result.target) == (finding["mechanism"], finding["target"])
 
 
+@pytest.mark.parametrize(
+    ("target", "code"), [("text:vectors:m", "DP209"), ("text:words:m", "DP201"), ("text:", "DP201")]
+)
+def test_a_finding_that_is_not_about_this_model_is_refused(
+    target: str, code: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["audit", "zoo:adept", "--samples", "300", "--seed", "1", "--json", "f.json"]) in {0, 1}
+    (here / "f.json").write_text(json.dumps(json.loads((here / "f.json").read_text()) | {"target": target}))
+    capsys.readouterr()
+    assert cli.run(["replay", "f.json"]) == 2
+    assert f"error[{code}]" in capsys.readouterr().err
+
+
 def test_a_model_is_audited_by_its_own_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["audit", "text:vectors:m", "--epsilon", "1"]) == 2
     err = capsys.readouterr().err

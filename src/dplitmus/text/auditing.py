@@ -218,6 +218,12 @@ def mechanism_again(target: str, *, epsilon: float, pairs: Sequence[tuple[Any, A
 
     view, _, directory = target.removeprefix(MODEL_TARGET).partition(":")
     one_of("view", view, VIEWS)
+    if view != "raw" and not all(isinstance(text, str) for pair in pairs for text in pair):
+        raise InputError(
+            f"the inputs of {target!r} must be texts",
+            code="DP209",
+            help="take the finding as  dplitmus text audit  wrote it",
+        )
     torch.set_num_threads(1)  # as the commands do: several threads may round otherwise
     mechanism = _mechanism(load(directory), epsilon, pairs, view)
     mechanism.dplitmus_target = target
