@@ -83,7 +83,9 @@ def dp_audit(request: pytest.FixtureRequest) -> Callable[..., Result]:
             node.user_properties.append((f"dplitmus_{name}", str(getattr(result, name))))
         node.user_properties.append(("dplitmus_epsilon", str(result.claim.epsilon)))
         if result.verdict == "violated":
-            pytest.fail(f"{result}", pytrace=False)
+            from dplitmus.report import text  # noqa: PLC0415
+
+            pytest.fail(text.audit(result, width=_columns(request.config)), pytrace=False)
         return result
 
     return run
@@ -147,8 +149,9 @@ class Audits:
 
         found = [findings.checked(test, one) for test, one in sorted(self.findings)]
         write = terminalreporter.write_line
+        terminalreporter.ensure_newline()
         terminalreporter.section("differential-privacy audits")
-        for line in text.summary(found).splitlines():
+        for line in text.narrowed(text.summary(found), _columns(self.config)).splitlines():
             write(line)
         write(f"Again with the same draws: --dplitmus-seed={self.seed()}")
         path = self.settings().get("report")
@@ -172,6 +175,13 @@ class _ToWorkers:
             node.workerinput[_SEED] = audits.seed()
         except ValueError as error:  # bad settings, which every audit will report
             node.log(str(error))
+
+
+def _columns(config: pytest.Config) -> int:
+    """Of pytest's terminal, within reason; xdist's workers have none."""
+    if not config.pluginmanager.hasplugin("terminalreporter"):
+        return 80
+    return max(30, min(80, config.get_terminal_writer().fullwidth))
 
 
 def _from_project(root: Any) -> dict[str, Any]:

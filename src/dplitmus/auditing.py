@@ -213,6 +213,7 @@ def audit(
         relation=asked.relation,
         claimed_by=asked.claimed_by,
         finished=finished,
+        time_limit=seconds,
         alphas=Alphas(*(share * alpha for share in shares[:4])),
         history=_history(search),
         distributions=_distributions(search, answers, refuted=refuted),

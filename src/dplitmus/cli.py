@@ -15,7 +15,17 @@ from pathlib import Path
 import click
 
 from dplitmus import __version__
-from dplitmus.console import FOUND, INTERRUPTED, Count, Group, examples, progress_bar, say
+from dplitmus.console import (
+    FOUND,
+    INTERRUPTED,
+    Count,
+    Group,
+    columns,
+    complain,
+    examples,
+    progress_bar,
+    say,
+)
 from dplitmus.errors import DplitmusError, InputError, in_words, one_line
 
 # Commands that live in modules of their own, loaded when they are asked for.
@@ -32,7 +42,7 @@ _ELSEWHERE = {
 @click.group(
     cls=Group,
     elsewhere=_ELSEWHERE,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+    context_settings={"help_option_names": ["-h", "--help"]},
     epilog=examples(
         "dplitmus audit zoo:dptext --epsilon 1 --pair 0 1",
         "dplitmus sanity-check my_noise.py:layer --epsilon 1 --dimension 8",
@@ -264,20 +274,21 @@ def explain(code: str) -> None:
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit status; errors are printed for people."""
     try:
-        status = cli.main(arguments, prog_name="dplitmus", standalone_mode=False)
+        wide = columns(sys.stdout) - 2
+        status = cli.main(arguments, prog_name="dplitmus", standalone_mode=False, terminal_width=wide)
     except DplitmusError as error:
-        click.echo(str(error), err=True)
+        complain(str(error))
         return error.exit_status
     except click.ClickException as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # since click 8.2: the message is the help
-            click.echo(error.format_message(), err=True)
+            complain(error.format_message())
             return 2
         path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "dplitmus"
         usage = InputError(error.format_message(), code="DP202", help=f"see  {path} --help")
-        click.echo(str(usage), err=True)
+        complain(str(usage))
         return usage.exit_status
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
+        complain("interrupted")
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001  (status 1 would mean "violated")
         if os.environ.get("DPLITMUS_DEBUG"):
@@ -287,7 +298,7 @@ def run(arguments: list[str]) -> int:
             code="DP210",
             help="DPLITMUS_DEBUG=1 shows where; please report it with the command",
         )
-        click.echo(str(unexpected), err=True)
+        complain(str(unexpected))
         return unexpected.exit_status
     return status if isinstance(status, int) else 0
 

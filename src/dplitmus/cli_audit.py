@@ -18,6 +18,7 @@ from dplitmus.console import (
     FOUND,
     Count,
     command_again,
+    complain,
     examples,
     finding_file,
     progress_bar,
@@ -224,7 +225,7 @@ class _Keeper:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
         self.journal.close()
         if self.journal.failure:
-            click.echo(f"journal: {self.journal.failure}; this run cannot be resumed from here on", err=True)
+            complain(f"journal: {self.journal.failure}; this run cannot be resumed from here on")
         if not self.journal.path.exists():
             return
         if self.finished and self.automatic:
@@ -232,7 +233,7 @@ class _Keeper:
                 self.journal.path.unlink()
         elif not self.finished and self.journal.failure is None:
             changes = {"resume": str(self.journal.path), "seed": str(self.seed), "journal_file": None}
-            click.echo(f"Go on:  {command_again(changes)}", err=True)
+            complain(f"Go on:  {command_again(changes)}")
 
 
 def pairs_from_json(pairs: tuple[tuple[str, str], ...]) -> list[Any]:

@@ -10,7 +10,7 @@ from dplitmus.console import FOUND, Count, examples, say
 @click.command(
     short_help="Run a saved finding again.",
     epilog=examples(
-        "dplitmus replay .dplitmus/dptext-nan0-5f1c09aa.json",
+        "dplitmus replay .dplitmus/adept-5f1c09aa.json",
         "dplitmus replay report.html",
         "dplitmus replay suite.html --number 3",
     ),
@@ -31,6 +31,7 @@ def replay(file: str, number: int | None) -> int:
     words = {
         "stands": "The finding stands: the same draws, the same numbers.",
         "changed": "The finding has CHANGED: the mechanism or a version is another one.",
+        "ended early": "Not comparable: a time limit or Ctrl-C ended the first run; this one went on.",
         "not replayable": "Not replayable bit for bit (no rng); this is a fresh run.",
     }
     say(words[replayed.status] + "\n")

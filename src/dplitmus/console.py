@@ -14,16 +14,17 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from dplitmus.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 FOUND, INTERRUPTED = 1, 130
+WIDTH = 80  # that texts are made for
 
 
 if TYPE_CHECKING:
@@ -59,8 +60,29 @@ class Count(_IntegerType):
         return self.fail(f"{value!r} is not a whole number", param, ctx)
 
 
+class _Help(click.HelpFormatter):
+    """Help pages for any terminal: by itself click writes fifty columns in a narrower one."""
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        """A list of options: in a narrow terminal long ones stand above their meaning."""
+        super().write_dl(rows, min(col_max, self.width // 3), col_spacing)
+
+    def getvalue(self) -> str:
+        """The whole page, with its examples, which click does not break."""
+        from dplitmus.report.text import broken
+
+        lines = super().getvalue().split("\n")
+        return "\n".join(part for line in lines for part in broken(line, self.width))
+
+
+class _Context(click.Context):
+    formatter_class = _Help
+
+
 class Group(click.Group):
     """A group of commands that suggests the closest one, and loads those of other modules when asked."""
+
+    context_class = _Context
 
     def __init__(self, *args: Any, elsewhere: Mapping[str, str] | None = None, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -74,9 +96,14 @@ class Group(click.Group):
         """Find a command, here or in its own module."""
         if cmd_name in self.elsewhere:
             module = importlib.import_module(self.elsewhere[cmd_name])
-            found: click.Command = getattr(module, cmd_name.replace("-", "_"))
-            return found
-        return super().get_command(ctx, cmd_name)
+            found: click.Command | None = getattr(module, cmd_name.replace("-", "_"))
+        else:
+            found = super().get_command(ctx, cmd_name)
+        if found is not None:
+            found.context_class = _Context
+            # By itself click cuts the first sentence of the help where the line ends.
+            found.short_help = found.short_help or " ".join((found.help or "").split("\n\n")[0].split())
+        return found
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Find the command, or say which one was probably meant."""
@@ -136,9 +163,20 @@ def command_again(changes: Mapping[str, str | None]) -> str:
     return shlex.join(words)
 
 
-def _columns() -> int:
-    """Columns of the terminal, at most those that texts are made for."""
-    return max(30, min(80, shutil.get_terminal_size((80, 24)).columns)) if sys.stdout.isatty() else 80
+def columns(stream: TextIO) -> int:
+    """Columns of the terminal, or of $COLUMNS; at most those that texts are made for."""
+    if not stream.isatty() and "COLUMNS" not in os.environ:
+        return WIDTH
+    return max(30, min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns))
+
+
+def complain(text: str) -> None:
+    """Print to standard error; in a terminal no line is longer than it is wide."""
+    if sys.stderr.isatty() or columns(sys.stderr) < WIDTH:
+        from dplitmus.report.text import narrowed
+
+        text = narrowed(text, columns(sys.stderr))
+    click.echo(text, file=sys.stderr)  # by itself click writes UTF-8 where the terminal is ASCII
 
 
 def say(text: str, *, data: bool = False) -> None:
@@ -146,12 +184,12 @@ def say(text: str, *, data: bool = False) -> None:
 
     In a narrow terminal the lines are broken, unless they are data that somebody may copy.
     """
-    if _columns() < 80 and not data:
+    if columns(sys.stdout) < WIDTH and not data:
         from dplitmus.report.text import narrowed
 
-        text = narrowed(text, _columns())
+        text = narrowed(text, columns(sys.stdout))
     try:
-        click.echo(text, file=sys.stdout)  # by itself click writes UTF-8 where the terminal is ASCII
+        click.echo(text, file=sys.stdout)  # as above
         sys.stdout.flush()
     except BrokenPipeError:
         # Nobody listens: what Python still tries to write at the end goes nowhere, too.

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Finding = dict[str, Any]
+_WRITTEN_BY = "a finding is written by  dplitmus audit ... --json FILE,  --html FILE  or  result.save(FILE)"
 _MOST_BYTES = 256 * 2**20
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "object": dict,
@@ -159,10 +160,6 @@ def _bare(schema: dict[str, Any]) -> dict[str, Any]:
     return {name: item for name, item in schema.items() if name == "$ref"}
 
 
-def refusal(path: str | os.PathLike[str], reason: str) -> InputError:
+def refusal(path: str | os.PathLike[str], reason: str, help: str = _WRITTEN_BY) -> InputError:
     """DP209: this file cannot be used."""
-    return InputError(
-        f"cannot read {str(path)!r}: {reason}",
-        code="DP209",
-        help="a finding is written by  dplitmus audit ... --json FILE,  --html FILE  or  result.save(FILE)",
-    )
+    return InputError(f"cannot read {str(path)!r}: {reason}", code="DP209", help=help)

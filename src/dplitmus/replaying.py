@@ -30,7 +30,10 @@ class Replay:
 
     @property
     def status(self) -> str:
-        """Whether the finding "stands", has "changed", or is "not replayable" bit for bit."""
+        """Whether the finding "stands", has "changed", is "not replayable" bit for bit, or "ended early".
+
+        A run that a time limit or an interrupt ended is not a function of its seed: another one goes farther.
+        """
         now = {
             "verdict": self.result.verdict.value,
             "samples": self.result.samples,
@@ -38,21 +41,22 @@ class Replay:
         }
         if all(self.finding.get(name) == now[name] for name in _COMPARED):
             return "stands"
-        return "changed" if self.result.replayable else "not replayable"
+        if not self.result.replayable:
+            return "not replayable"
+        early = not self.finding["finished"] or self.finding.get("time_limit") is not None
+        return "ended early" if early else "changed"
 
 
 def replay(path: str | os.PathLike[str], *, number: int | None = None) -> Replay:
     """Run the audit of a saved finding again: a JSON file, or a report; `number` counts findings from 1."""
     finding = _chosen(path, number)
     claim = finding["claim"]
-    mechanism = target.load(
-        finding["target"], epsilon=claim["epsilon"], dimension=_dimension(finding["pairs"])
-    )
+    pairs = [_pair(pair) for pair in finding["pairs"]]
     result = auditing.audit(
-        mechanism,
+        _mechanism(finding, pairs),
         epsilon=claim["epsilon"],
         delta=claim["delta"],
-        neighbours=[_pair(pair) for pair in finding["pairs"]],
+        neighbours=pairs,
         relation=finding.get("relation"),
         samples=finding["budget"],
         alpha=finding["alpha"],
@@ -62,22 +66,44 @@ def replay(path: str | os.PathLike[str], *, number: int | None = None) -> Replay
         on_error=finding.get("on_error", "fail"),
         isolate=finding.get("isolate", False),
         piece=finding.get("piece"),
-        target=finding["target"],
+        target=None if _is_model(finding) else finding["target"],  # a model's name does not tell its view
     )
     return Replay(finding, result)
+
+
+def _is_model(finding: dict[str, Any]) -> bool:
+    return bool(finding["target"].startswith(target.MODEL_TARGET))
+
+
+def _mechanism(finding: dict[str, Any], pairs: list[tuple[Any, Any]]) -> Any:
+    epsilon = finding["claim"]["epsilon"]
+    if _is_model(finding):
+        from dplitmus.text.auditing import mechanism_again  # noqa: PLC0415  (a leaf that needs torch)
+
+        return mechanism_again(finding["target"], epsilon=epsilon, pairs=pairs)
+    return target.load(finding["target"], epsilon=epsilon, dimension=_dimension(finding["pairs"]))
 
 
 def _chosen(path: str | os.PathLike[str], number: int | None) -> dict[str, Any]:
     found = findings.read(path)
     if number is None and len(found) > 1:
-        raise findings.refusal(path, f"it holds {len(found)} findings: say which, with --number 1 and so on")
+        choose = f"say which one to replay: --number 1 to {len(found)}"
+        raise findings.refusal(path, f"it holds {len(found)} findings", choose)
     if number is not None and not 1 <= number <= len(found):
         raise findings.refusal(path, f"it has no finding number {number}, but {len(found)} in all")
     finding = found[(number or 1) - 1]
     if not isinstance(finding["target"], str):
-        raise findings.refusal(path, "it names no target: the mechanism was a local function or object")
+        raise findings.refusal(
+            path,
+            "it names no target: the mechanism was a local function or object",
+            "give it a name in a module; or audit it again with this seed, in the program that has it",
+        )
     if any("repr" in pair.get("forms", []) for pair in finding["pairs"]):
-        raise findings.refusal(path, "its inputs were objects that JSON cannot hold")
+        raise findings.refusal(
+            path,
+            "its inputs were objects that JSON cannot hold",
+            "the program that has them can audit again, with the seed of the finding",
+        )
     return finding
 
 

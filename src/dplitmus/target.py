@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dplitmus.mechanisms.base import Mechanism
 
 _BUILT = re.compile(r"zoo:(?P<name>[\w-]+)\((?P<epsilon>[0-9.eE+-]+),(?P<dimension>[0-9]{1,8})\)")
+MODEL_TARGET = "text:"  # text:VIEW:DIRECTORY, a trained model; only findings of `dplitmus text audit` have it
 _FORMS = "a TARGET is zoo:NAME, program:COMMAND, package.module:function or path/file.py:function"
 
 
@@ -82,6 +83,12 @@ def load(target: str, *, epsilon: float, dimension: int, timeout: float | None =
         return zoo_setting(target, epsilon=epsilon, dimension=dimension).mechanism
     if target.startswith("program:"):
         return program.adapt(target.removeprefix("program:"), timeout=timeout or program.TIMEOUT)
+    if target.startswith(MODEL_TARGET):
+        raise InputError(
+            f"{target!r} is a trained model",
+            code="DP203",
+            help="audit it with  dplitmus text audit DIRECTORY,  and a finding with  dplitmus replay FILE",
+        )
     library, _, entry = target.partition(":")
     if library in libraries.LIBRARIES:
         return libraries.find(library, entry)

@@ -133,6 +133,8 @@ class Result:
     relation: str | None = None  # which inputs are neighbours, in words
     claimed_by: str | None = None  # where the claim comes from, if not from the user
     finished: bool = True
+    # Seconds, as asked: what they ended is no function of the seed alone.
+    time_limit: float | None = field(default=None, compare=False)
     alphas: Alphas | None = None
     history: tuple[Moment, ...] = ()
     distributions: Distributions | None = None

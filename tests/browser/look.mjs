@@ -21,9 +21,9 @@ function facts() {
     scroll: document.scrollingElement.scrollWidth,
     background: getComputedStyle(document.body).backgroundColor,
     ink: getComputedStyle(document.body).color,
-    charts: [...document.querySelectorAll("svg, figure img")].map((drawn) => {
+    charts: [...document.querySelectorAll("svg")].map((drawn) => {
       const box = drawn.getBoundingClientRect();
-      const title = drawn.alt ?? drawn.querySelector("title").textContent;
+      const title = drawn.querySelector("title").textContent;
       return { width: box.width, height: box.height, title };
     }),
     mechanisms: text("table.sortable tbody th"),

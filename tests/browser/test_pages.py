@@ -193,7 +193,7 @@ def test_without_scripts_everything_is_there(looks: Looks) -> None:
         assert len(plain["mechanisms"]) == len(full["mechanisms"])
 
 
-@pytest.mark.parametrize(("page", "number"), [("violated", 3), ("compare", 13), ("reproduce", 3)])
+@pytest.mark.parametrize(("page", "number"), [("violated", 3), ("compare", 13), ("reproduce", 13)])
 def test_charts_have_titles_and_a_size(page: str, number: int, looks: Looks) -> None:
     for look in ("desktop", "phone", "print"):
         charts = looks[page, look]["charts"]

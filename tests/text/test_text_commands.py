@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from dplitmus import cli
+import dplitmus
+from dplitmus import cli, findings
+from dplitmus.text.adept import ADePT
 from dplitmus.text.corpus import generated
 from dplitmus.text.dptext import DPText
 
@@ -73,7 +76,52 @@ def test_a_published_model_ends_with_status_1(capsys: pytest.CaptureFixture[str]
     status, out, _ = run(capsys, "audit", "m", "--texts", "texts.txt", "--samples", "50000", "--seed", "1")
     assert status == 1
     assert "VIOLATED" in out
-    assert "Reproduce:  dplitmus text audit m --texts texts.txt --samples 50000 --seed 1" in out
+    again = shlex.split(out.split("Reproduce:")[1].split("Explain:")[0])
+    assert again[:2] == ["dplitmus", "replay"]
+    assert cli.run(again[1:]) == 1
+    assert capsys.readouterr().out.startswith("The finding stands")
+    # Another model in the same place is another mechanism.
+    run(capsys, "train", "dptext", "data.csv", *COLUMNS, *TINY, *arguments, "--seed", "9", "--out", "m")
+    cli.run(again[1:])
+    assert capsys.readouterr().out.startswith("The finding has CHANGED")
+    shutil.rmtree("m")
+    assert cli.run(again[1:]) == 2
+    assert "error[DP223]: 'm' is no model directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("view", ["vectors", "raw", "texts"])
+def test_every_view_of_a_model_can_be_replayed_from_a_page(
+    view: str, here: Path, adept: ADePT, capsys: pytest.CaptureFixture[str]
+) -> None:
+    adept.with_sensitivity("published").save_pretrained(here / "a b")
+    asked = ["--view", view, "--epsilon", "1", "--samples", "400", "--seed", "1", "--html", "page.html"]
+    run(capsys, "audit", "a b", *asked)
+    finding = findings.read("page.html")[0]
+    assert finding["target"] == f"text:{view}:a b"
+    assert "dplitmus audit text:" not in Path("page.html").read_text()
+    replayed = dplitmus.replay("page.html")
+    assert replayed.status == "stands"
+    assert (replayed.result.mechanism, replayed.result.target) == (finding["mechanism"], finding["target"])
+
+
+@pytest.mark.parametrize(
+    ("target", "code"), [("text:vectors:m", "DP209"), ("text:words:m", "DP201"), ("text:", "DP201")]
+)
+def test_a_finding_that_is_not_about_this_model_is_refused(
+    target: str, code: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["audit", "zoo:adept", "--samples", "300", "--seed", "1", "--json", "f.json"]) in {0, 1}
+    (here / "f.json").write_text(json.dumps(json.loads((here / "f.json").read_text()) | {"target": target}))
+    capsys.readouterr()
+    assert cli.run(["replay", "f.json"]) == 2
+    assert f"error[{code}]" in capsys.readouterr().err
+
+
+def test_a_model_is_audited_by_its_own_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["audit", "text:vectors:m", "--epsilon", "1"]) == 2
+    err = capsys.readouterr().err
+    assert "error[DP203]: 'text:vectors:m' is a trained model" in err
+    assert "dplitmus text audit" in err
 
 
 @pytest.mark.usefixtures("here")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,16 @@ def test_forty_columns_break_lines_and_lose_no_word() -> None:
     narrow = text.audit(result, width=40)
     assert max(map(len, narrow.splitlines())) <= 40
     assert narrow.split() == text.audit(result).split()
+    note = narrow.split("Note:")[1].split("\n\n")[0].splitlines()
+    assert {len(line) - len(line.lstrip()) for line in note[1:]} == {4}, "a note is one paragraph"
+
+
+def test_a_long_name_has_a_line_of_its_own() -> None:
+    result = dplitmus.audit(lambda x, n, rng: [x] * n, epsilon=1.0, neighbours=[(0, 1)], seed=1)
+    short, long = (str(replace(result, mechanism="m" * letters)).splitlines() for letters in (9, 70))
+    assert max(map(len, short + long)) <= 80
+    assert short[0].split() == (long[0].replace("m" * 70, "m" * 9) + long[1]).split()
+    assert short[2:] == long[3:]
 
 
 def test_long_vectors_show_where_they_differ() -> None:

@@ -156,7 +156,9 @@ def test_reproduce_writes_everything(tmp_path: Path, capsys: pytest.CaptureFixtu
     page = (out / "index.html").read_text()
     assert "<script" not in page
     assert not re.search(r'(src|href)="(?!data:)|url\(|@import', page), "the page must not ask for anything"
-    assert page.count("<img") == 3
+    assert page.count('<svg viewBox="0 0 420 250" role="img"') == 3 + 5 + 5
+    assert "nan" not in "".join(re.findall(r' d="([^"]*)"', page))
+    assert len(page) < 100_000
     assert "common random numbers" in page
     assert f"Open {out / 'index.html'}" in printed
     assert "Footnote 7" in printed

@@ -69,6 +69,14 @@ def test_a_summary_ends_the_run(project: pytest.Pytester) -> None:
     )
 
 
+def test_a_narrow_terminal_breaks_lines(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    outcome = project.runpytest_inprocess("--dplitmus-seed=1", "--dplitmus-samples=2000")
+    text = outcome.stdout.str()
+    ours = text[text.index("broken: VIOLATED") : text.index("Again with the same draws")]
+    assert max(map(len, ours.splitlines())) <= 40
+
+
 def test_the_same_seed_gives_the_same_draws_with_and_without_workers(project: pytest.Pytester) -> None:
     def table(*arguments: str) -> list[str]:
         outcome = project.runpytest_subprocess("--dplitmus-samples=2000", *arguments)
@@ -82,6 +90,7 @@ def test_the_same_seed_gives_the_same_draws_with_and_without_workers(project: py
 
 def test_workers_share_a_fresh_seed(project: pytest.Pytester) -> None:
     outcome = project.runpytest_subprocess("-n", "2", "--dplitmus-samples=2000")
+    outcome.stdout.fnmatch_lines(["broken: VIOLATED  claimed epsilon 1*", "  Counterexample"])
     seed = re.search(r"--dplitmus-seed=(\d+)", outcome.stdout.str())
     assert seed
     again = project.runpytest_inprocess("--dplitmus-samples=2000", f"--dplitmus-seed={seed[1]}")
@@ -215,6 +224,7 @@ def test_false_alarms_of_a_suite_are_as_rare_as_promised(
         if workers
         else pytester.runpytest_inprocess(*settings)
     )
+    assert outcome.ret in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED}, outcome.stderr.str()[-2000:]
     failed = outcome.parseoutcomes().get("failed", 0)
     assert failed <= most
     assert failed + outcome.parseoutcomes().get("passed", 0) == audits

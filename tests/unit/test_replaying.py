@@ -37,6 +37,19 @@ def test_a_repaired_mechanism_changes_the_finding(finding: Path, capsys: pytest.
     assert "has CHANGED" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("early", [{"time_limit": 0.5}, {"finished": False}])
+def test_a_run_that_was_ended_early_has_not_changed(
+    early: dict[str, Any], finding: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert dplitmus.replay(finding).finding["time_limit"] is None
+    saved = json.loads(finding.read_text())
+    finding.write_text(json.dumps(saved | early))
+    assert dplitmus.replay(finding).status == "stands", "the end came before the limit"
+    finding.write_text(json.dumps(saved | early | {"samples": 20, "verdict": "not-found"}))
+    assert cli.run(["replay", str(finding)]) == 1
+    assert "Not comparable: a time limit or Ctrl-C ended" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("target", ["zoo:dptext", "zoo:rappor"])
 def test_zoo_findings_can_be_replayed(target: str, tmp_path: Path) -> None:
     file = tmp_path / "found.json"

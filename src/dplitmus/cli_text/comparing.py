@@ -17,7 +17,7 @@ from dplitmus.cli_text.options import (
     dataset,
     threads_option,
 )
-from dplitmus.console import FOUND, Count, examples, say
+from dplitmus.console import FOUND, Count, complain, examples, say
 from dplitmus.errors import bad_value
 
 _EPSILONS = {False: (1.0, 10.0, 100.0), True: (1.0, 5.0)}  # of a demo: few draws can certify them
@@ -113,4 +113,4 @@ def compare(
 
 def _step(words: str) -> None:
     if sys.stderr.isatty():
-        click.echo(f"  {words}", err=True)
+        complain(f"  {words}")

@@ -92,6 +92,7 @@ def attack(
     "--stop", default="violated", show_default=True, help="'violated', or 'never' for the best bound."
 )
 @click.option("--json", "json_file", help="Also write the result to this file.")
+@click.option("--html", "html_file", help="Also write a report to this file, one offline page.")
 @click.option("--update-card", is_flag=True, help="Write the verdict into the model directory.")
 @threads_option
 def audit(
@@ -99,6 +100,7 @@ def audit(
     texts: str | None,
     text_column: str,
     json_file: str | None,
+    html_file: str | None,
     update_card: bool,
     threads: int,
     **given: Any,
@@ -109,7 +111,6 @@ def audit(
     trained to tell them apart. Exit status: 0 nothing found, 1 violated.
     """
     from dplitmus import store
-    from dplitmus.report import json
     from dplitmus.report import text as report
     from dplitmus.text.auditing import audit_model
     from dplitmus.text.corpus import generated
@@ -119,17 +120,22 @@ def audit(
     loaded = loaded_model(model, threads)
     found = read(texts, text_column=text_column).texts if texts else generated(DEMO_ROWS).texts
     file = store.prepare_file(json_file) if json_file else None
+    page = store.prepare_file(html_file) if html_file else None
     with progress_bar(given["samples"], "releases") as progress:
-        result = audit_model(loaded, found, progress=progress, **given)
-    finding = json.dumps(json.audit(result, version=__version__))
+        result = audit_model(loaded, found, progress=progress, saved_in=model, **given)
     violated = result.verdict is Verdict.VIOLATED
-    if file is None and violated:
-        file = finding_file(result.mechanism, finding)
+    if file is None and page is None and violated:
+        file = finding_file(result.mechanism, result.to_json())
     if file:
-        store.write(file, finding)
+        store.write(file, result.to_json())
+    if page:
+        store.write(page, result.to_html())
     if update_card:
         loaded.save_pretrained(model)
-    say(report.audit(result, reproduce=_again(click.get_current_context(), model, result.seed)))
+    saved = file or page
+    context = click.get_current_context()
+    again = shlex.join(["dplitmus", "replay", str(saved)]) if saved else _again(context, model, result.seed)
+    say(report.audit(result, reproduce=again))
     return FOUND if violated else 0
 
 
@@ -139,7 +145,10 @@ def _again(ctx: click.Context, model: str, seed: int | None) -> str:
     words = ["dplitmus", "text", "audit", model]
     for option in ctx.command.params:
         value = given.get(str(option.name))
-        if option.name in {"model", "json_file", "update_card"} or value in (None, option.default):
+        if option.name in {"model", "json_file", "html_file", "update_card"} or value in (
+            None,
+            option.default,
+        ):
             continue
         words += [option.opts[0], str(value)]
     return shlex.join(words)

@@ -160,24 +160,30 @@ def _figure_2_legend(figure: Any, colours: Sequence[Any]) -> None:
     )
 
 
-def figure_3(seed: int) -> Figure:
-    """Five histograms: numpy's Laplace, the uniform, and three inverse CDFs of that uniform."""
+def histogram_panels(seed: int) -> tuple[tuple[str, FloatArray], ...]:
+    """Titles and samples of figure 3."""
     rng = stream(seed, _PHASE)
     uniform = rng.random(HISTOGRAM_SAMPLES)
     faulty = dptext.inverse_cdf_eq9(uniform)
-    panels: tuple[tuple[str, FloatArray, str], ...] = (
-        ("Laplace\nby numpy", SAMPLERS["numpy"](rng, (HISTOGRAM_SAMPLES,)), GREY),
-        ("uniform v\nbasis of the next three", uniform, GREY),
-        ("right\nequation (4)", inverse_cdf_eq4(uniform), BLUE),
-        ("DPText\nNaN replaced by 0", np.nan_to_num(faulty, nan=0.0), RED),
-        ("DPText\nNaN discarded", faulty[~np.isnan(faulty)], RED),
+    return (
+        ("Laplace, by numpy", SAMPLERS["numpy"](rng, (HISTOGRAM_SAMPLES,))),
+        ("uniform v, basis of the next three", uniform),
+        ("right, equation (4)", inverse_cdf_eq4(uniform)),
+        ("DPText, NaN replaced by 0", np.nan_to_num(faulty, nan=0.0)),
+        ("DPText, NaN discarded", faulty[~np.isnan(faulty)]),
     )
+
+
+def figure_3(seed: int) -> Figure:
+    """Five histograms: numpy's Laplace, the uniform, and three inverse CDFs of that uniform."""
     figure, axes = _canvas(1, 5, width=14, height=3.6)
-    for axis, (title, sample, colour) in zip(axes, panels, strict=True):
-        is_uniform = sample is uniform
+    colours = (GREY, GREY, BLUE, RED, RED)
+    for axis, (title, sample), colour in zip(axes, histogram_panels(seed), colours, strict=True):
+        is_uniform = "uniform" in title
         span = (0.0, 1.0) if is_uniform else (-6.0, 6.0)
         axis.hist(sample, bins=48, range=span, color=colour, density=True)
-        axis.set(title=title, xlabel="v" if is_uniform else "noise, in scales b", xlim=span)
+        axis.set(title=title.replace(", ", "\n", 1), xlim=span)
+        axis.set_xlabel("v" if is_uniform else "noise, in scales b")
         if not is_uniform:
             t = np.linspace(-6, 6, 401)
             axis.plot(t, np.exp(-np.abs(t)) / 2, color="black", lw=1, ls="--")

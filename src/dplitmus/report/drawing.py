@@ -1,6 +1,6 @@
-"""The charts of a finding, each with its numbers as a table for those who cannot see it.
+"""The charts of a finding, each with its numbers as a table for those who cannot see it, and of other pages.
 
-Takes a finding; gives HTML.
+Takes a finding, or charts with titles; gives HTML.
 """
 
 from __future__ import annotations
@@ -15,9 +15,24 @@ from dplitmus.report.svg import Words
 from dplitmus.report.text import at_least
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 Finding = dict[str, Any]
+
+
+def titled(charts: Iterable[tuple[str, Chart]], identity: str) -> str:
+    """Line charts beside each other, each under its title; `identity` keeps those of one page apart."""
+    return html.charts(
+        (chart.draw(Words(identity=f"{identity}-{number}", title=title, description=_told(chart))), title)
+        for number, (title, chart) in enumerate(charts)
+    )
+
+
+def _told(chart: Chart) -> str:
+    """The ends of every line, for those who cannot see it; a table has all numbers."""
+    ends = ((one.name, point) for one in chart.series for point in (one.points[0], one.points[-1]))
+    lines = [f"{name}: {point[1]:.3g} at {point[0]:g}" for name, point in ends]
+    return "; ".join([*lines, *(f"{name}: {level:.3g}" for name, level in chart.levels)])
 
 
 def distributions(finding: Finding, identity: str) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dplitmus.neighbours import in_relation_words
 from dplitmus.report import computing, drawing, html, json
 from dplitmus.report.text import at_least
+from dplitmus.target import MODEL_TARGET
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -186,9 +187,9 @@ def _notes(finding: Finding) -> Iterator[str]:
 def command(finding: Finding) -> str | None:
     """The command line of the same audit, if one line can say it."""
     target, pairs = finding["target"], finding["pairs"]
-    if not isinstance(target, str) or any(
-        set(pair.get("forms", ["repr"])) - {"numbers", "json"} for pair in pairs
-    ):
+    if not isinstance(target, str) or target.startswith(MODEL_TARGET):
+        return None
+    if any(set(pair.get("forms", ["repr"])) - {"numbers", "json"} for pair in pairs):
         return None
     claim = finding["claim"]
     words = ["dplitmus", "audit", target, "--epsilon", repr(claim["epsilon"])]
@@ -205,7 +206,11 @@ def command(finding: Finding) -> str | None:
         "--seed",
         str(finding["seed"]),
     ]
-    words += ["--stop", finding["stop"]] if finding["stop"] != "violated" else []
+    usual = {"stop": "violated", "level": "ideal", "on_error": "fail", "piece": None}
+    for name, value in usual.items():
+        if finding.get(name, value) != value:
+            words += ["--" + name.replace("_", "-"), str(finding[name])]
+    words += ["--isolate"] if finding.get("isolate") else []
     line = shlex.join(words)
     return line if len(line) <= 4 * _SHORT_COMMAND else None
 

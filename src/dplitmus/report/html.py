@@ -5,7 +5,6 @@ Takes text and data, escapes all of it; gives HTML. Only the functions here writ
 
 from __future__ import annotations
 
-import base64
 import html
 from typing import TYPE_CHECKING
 
@@ -15,11 +14,11 @@ if TYPE_CHECKING:
 DATA_OPENS = '<script type="application/json" class="dplitmus-finding">'
 _LIGHT = (
     "--ink: #1b1b1b; --paper: #fff; --soft: #5c5c5c; --line: #ddd; --bad: #a33c00; --good: #00664a;"
-    " --x: #0063a0; --xp: #b34700; --event: #f3e3a2;"
+    " --x: #0063a0; --xp: #b34700; --plum: #87309c; --event: #f3e3a2;"
 )
 _DARK = (
     "--ink: #e8e8e8; --paper: #161616; --soft: #aaa; --line: #3a3a3a; --bad: #ff9a5c; --good: #4fd1a5;"
-    " --x: #6cb8ee; --xp: #ff9a5c; --event: #4a4420;"
+    " --x: #6cb8ee; --xp: #ff9a5c; --plum: #d59ce6; --event: #4a4420;"
 )
 _PAGE = """
 :root { color-scheme: light dark; }
@@ -27,8 +26,7 @@ _PAGE = """
 body { margin: 0 auto; max-width: 72rem; padding: 1rem; background: var(--paper); color: var(--ink);
   font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
 h1 { line-height: 1.2; } h2 { margin-top: 2.5rem; border-bottom: 1px solid var(--line); }
-figure { margin: 1rem 0; } figure img { width: 100%; min-width: 44rem; height: auto;
-  background: #fff; }
+figure { margin: 1rem 0; }
 @media print { body { max-width: none; } h2 { break-after: avoid; } figure, table { break-inside: avoid; }
   .scroll { overflow: visible; } details { display: block; } }
 """
@@ -54,13 +52,13 @@ _PARTS = """
 .dplitmus svg { width: 100%; height: auto; font: 12px system-ui, sans-serif; fill: var(--ink); }
 .dplitmus svg text { paint-order: stroke; stroke: var(--paper); stroke-width: 3px; stroke-linejoin: round; }
 .dplitmus svg .line { fill: none; stroke-width: 2; } .dplitmus svg .grid { stroke: var(--line); }
-.dplitmus svg .line.x { stroke: var(--x); }
-.dplitmus svg .line.xp { stroke: var(--xp); stroke-dasharray: 5 2; }
-.dplitmus svg .line.good { stroke: var(--good); }
-.dplitmus svg .fill.x { fill: var(--x); } .dplitmus svg .fill.xp { fill: var(--xp); }
-.dplitmus svg .fill.good { fill: var(--good); }
-.dplitmus svg .bar.x { stroke: var(--x); } .dplitmus svg .bar.xp { stroke: var(--xp); }
-.dplitmus svg .bar.good { stroke: var(--good); }
+.dplitmus svg .x { --colour: var(--x); } .dplitmus svg .xp { --colour: var(--xp); }
+.dplitmus svg .good { --colour: var(--good); } .dplitmus svg .bad { --colour: var(--bad); }
+.dplitmus svg .ink { --colour: var(--ink); } .dplitmus svg .soft { --colour: var(--soft); }
+.dplitmus svg .plum { --colour: var(--plum); }
+.dplitmus svg .line, .dplitmus svg .bar { stroke: var(--colour); }
+.dplitmus svg .line.xp { stroke-dasharray: 5 2; } .dplitmus svg .line.soft { stroke-dasharray: 2 2; }
+.dplitmus svg .fill { fill: var(--colour); }
 .dplitmus svg .event { fill: var(--event); }
 .dplitmus svg .mark { stroke: var(--ink); stroke-dasharray: 4 3; }
 .dplitmus button { font: inherit; font-weight: inherit; color: inherit; background: none; border: 0;
@@ -108,16 +106,6 @@ def preformatted(text: str) -> str:
 def bullets(items: Iterable[str]) -> str:
     """A list of plain sentences."""
     return "<ul>" + "".join(f"<li>{html.escape(item)}</li>" for item in items) + "</ul>"
-
-
-def picture(svg: bytes, *, alt: str, caption: str) -> str:
-    """An SVG, embedded as an image so that its identifiers cannot clash with others'."""
-    data = base64.b64encode(svg).decode("ascii")
-    return (
-        '<figure><div class="scroll" tabindex="0">'
-        f'<img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{data}"></div>'
-        f"<figcaption>{html.escape(caption)}</figcaption></figure>"
-    )
 
 
 def cell(text: str, *, small: str = "", bad: bool = False, key: float | None = None) -> str:

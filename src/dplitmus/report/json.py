@@ -92,6 +92,7 @@ def audit(result: Result, *, version: str) -> dict[str, Any]:
         "seed": result.seed,
         "replayable": result.replayable,
         "finished": result.finished,
+        "time_limit": result.time_limit,
         "seconds": result.seconds,
         "version": version,
         "platform": _platform(),

@@ -34,11 +34,15 @@ _NEAR = 13  # two names closer than this would cover each other
 
 @dataclass(frozen=True)
 class Series:
-    """Points (x, y) or (x, y, low, high), a name, and the kind that gives colour, line and marker."""
+    """Points (x, y) or (x, y, low, high), a name, and the kind that gives colour, line and marker.
+
+    `line` is what the points lie along, if not themselves.
+    """
 
     name: str
     kind: str
     points: Sequence[tuple[float, ...]]
+    line: Sequence[tuple[float, ...]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +50,7 @@ class Chart:
     """One chart.
 
     `levels` are horizontal lines with a name, `stop` is a vertical one, `diagonal` names the line y = x;
-    `bottom` and `top` are the ends of the vertical axis, if not the data's.
+    `left`, `right`, `bottom` and `top` are the ends of the axes, if not the data's.
     """
 
     x_label: str
@@ -57,6 +61,8 @@ class Chart:
     diagonal: str = ""
     log_x: bool = True
     log_y: bool = False
+    left: float | None = None
+    right: float | None = None
     bottom: float | None = None
     top: float | None = None
 
@@ -89,11 +95,13 @@ class Chart:
         xs = [point[0] for point in points if point[0] > 0 or not self.log_x] or [1.0]
         ys = [value for point in points for value in point[1:]] + [level for _, level in self.levels]
         ys = [value for value in ys if math.isfinite(value) and (value > 0 or not self.log_y)] or [1.0]
+        left = min(xs) if self.left is None else self.left
+        right = max(xs) if self.right is None else self.right
         low = min(ys) if self.bottom is None else self.bottom
         high = max(ys) if self.top is None else self.top
         over = TOP + (14 if self._keys() else 0)  # the legend has a line of its own
         return (
-            Axis(min(xs), max(xs), LEFT + 8, WIDTH - RIGHT - 8, log=self.log_x),
+            Axis(left, right, LEFT + 8, WIDTH - RIGHT - 8, log=self.log_x),
             Axis(low, high, HEIGHT - BOTTOM, over, log=self.log_y),
         )
 
@@ -119,8 +127,9 @@ class Chart:
 
 def _line(series: Series, across: Axis, up: Axis) -> Iterator[str]:
     kind, points = series.kind, series.points
-    path = "L".join(f"{across(point[0]):.1f} {up(point[1]):.1f}" for point in points)
-    yield f'<path class="line {kind}" d="M{path}"/>'
+    along = points if series.line is None else series.line
+    path = "L".join(f"{across(point[0]):.1f} {up(point[1]):.1f}" for point in along)
+    yield f'<path class="line {kind}" d="M{path}"/>' if path else ""
     for x, y, *interval in points if len(points) <= _MANY else ():
         place = across(x)
         if interval:

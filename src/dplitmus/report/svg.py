@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 420, 250
 LEFT, RIGHT, TOP, BOTTOM = 46, 10, 30, 40
 _LETTER = 6.2  # about the width of a letter of the legend
+_MARKERS = {  # paths from the middle
+    "x": "m-2.6 0a2.6 2.6 0 1 0 5.2 0a2.6 2.6 0 1 0 -5.2 0z",
+    "xp": "m-3 -3h6v6h-6z",
+    "good": "m0 -4.5l4 8h-8z",
+    "ink": "m0 -4.5l3.5 4.5l-3.5 4.5l-3.5 -4.5z",
+    "soft": "m0 4.5l4 -8h-8z",
+    "plum": "m-3 -3l6 6m0 -6l-6 6",
+}
 
 
 class Axis:
@@ -108,13 +116,11 @@ def legend(keys: Sequence[tuple[str, str]], y: float) -> Iterable[str]:
 
 def marker(kind: str, x: float, y: float) -> str:
     """What tells a kind of series apart without its colour."""
-    if kind == "x":
-        return f'<circle class="fill x" cx="{x:.1f}" cy="{y:.1f}" r="2.6"/>'
-    if kind == "xp":
-        return f'<rect class="fill xp" x="{x - 3:.1f}" y="{y - 3:.1f}" width="6" height="6"/>'
-    if kind == "good":
-        return f'<path class="fill good" d="M{x:.1f} {y - 4.5:.1f}l4 8h-8z"/>'
-    return ""
+    shape = _MARKERS.get(kind)
+    if shape is None:
+        return ""
+    paint = "line" if kind == "plum" else "fill"
+    return f'<path class="{paint} {kind}" d="M{x:.1f} {y:.1f}{shape}"/>'
 
 
 def framed(height: float, words: Words, parts: Iterable[str]) -> str:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 _EXACT = Context(prec=400)  # digits: enough for every float with four decimals
+_HANGING = " " * 8  # of a note
+_COMMAND = re.compile(r"(?:([A-Z][\w ]*:) +)?(dplitmus .*)")
+_WORD = re.compile(r"(?:'[^']*'|[^' ])+")  # of a shell
 _EVENTS = ("the vote says 0", "the vote says 1", "no coordinate votes")
 
 
@@ -103,31 +106,62 @@ def narrowed(text: str, width: int) -> str:
     """
     lines: list[str] = []
     for line in _joined(text.split("\n")):
-        if len(line) <= width:
-            lines.append(line)
-            continue
-        words = line.lstrip()
-        indent = line[: len(line) - len(words)][: width // 4]
-        lines += textwrap.wrap(
-            re.sub(" {3,}", "  ", words),
-            width,
-            initial_indent=indent,
-            subsequent_indent=indent + "  ",
-            break_on_hyphens=False,
-        )
+        lines += broken(line, width)
     return "\n".join(lines)
 
 
+def broken(line: str, width: int) -> list[str]:
+    r"""One line in fewer columns; a command to paste stays one for the shell.
+
+    >>> print(*broken("  Again:  dplitmus audit my_noise.py:layer --pair '[0, 0]' '[1, 1]'", 34), sep="\n")
+      Again:
+        dplitmus audit \
+        my_noise.py:layer --pair \
+        '[0, 0]' '[1, 1]'
+    """
+    if len(line) <= width:
+        return [line]
+    words = line.lstrip()
+    indent = line[: len(line) - len(words)][: width // 4]
+    command = _COMMAND.fullmatch(words)
+    if command:
+        name, typed = command.groups()
+        first = [indent + name, indent + "  "] if name else [indent]
+        return [*first[:-1], *_continued(_WORD.findall(typed), first[-1], indent + "  ", width)]
+    return textwrap.wrap(
+        re.sub(" {3,}", "  ", words),
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent + "  ",
+        break_on_hyphens=False,
+    )
+
+
+def _continued(words: Sequence[str], first: str, next_: str, width: int) -> list[str]:
+    """A command on several lines with these indents, none of its words broken."""
+    lines = [first + words[0]]
+    for word in words[1:]:
+        if len(lines[-1]) + len(word) + 3 <= width:
+            lines[-1] += " " + word
+        else:
+            lines[-1] += " \\"
+            lines.append(next_ + word)
+    return lines
+
+
 def _joined(lines: Sequence[str]) -> list[str]:
-    """Lines of one paragraph as one: prose fills its lines, a table has gaps."""
+    """Lines of one paragraph as one: prose fills its lines, a note hangs, a table has gaps."""
     joined: list[str] = []
-    full = False
+    full = note = False
     for line in lines:
         prose = bool(line.strip()) and "   " not in line.strip()
-        if full and prose and _indent(line) == _indent(joined[-1]):
+        if (note and _indent(line) >= len(_HANGING)) or (
+            full and prose and _indent(line) == _indent(joined[-1])
+        ):
             joined[-1] += " " + line.strip()
         else:
             joined.append(line)
+            note = line.startswith("  Note: ")
         full = prose and len(line) > WIDTH - 16
     return joined
 
@@ -251,11 +285,11 @@ def _accounts(result: Result) -> list[str]:
 def _headline(check: SanityCheck | Result, code: str) -> str:
     found = check.verdict is Verdict.VIOLATED
     words = "VIOLATED" if found else "NOT FOUND"
-    text = (
-        f"{check.mechanism}: {words}  claimed {_claimed(check.claim)}, "
-        f"certified epsilon >= {at_least(check.epsilon_lower)}"
-    )
-    return f"{text:<{WIDTH - len(code) - 1}} {code}"
+    head = f"{check.mechanism}: {words}"
+    text = f"claimed {_claimed(check.claim)}, certified epsilon >= {at_least(check.epsilon_lower)}"
+    before = f"{head}\n  " if len(f"{head}  {text} {code}") > WIDTH else f"{head}  "
+    room = WIDTH - len(before.rpartition("\n")[2]) - len(code) - 1
+    return f"{before}{text:<{room}} {code}"
 
 
 def _claimed(claim: Claim) -> str:
@@ -388,7 +422,7 @@ def _note(note: Note) -> list[str]:
 
 
 def _wrap(text: str) -> list[str]:
-    indent = "        " if text.startswith("Note") else "  "
+    indent = _HANGING if text.startswith("Note") else "  "
     return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent=indent)
 
 

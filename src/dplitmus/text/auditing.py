@@ -16,9 +16,12 @@ import numpy as np
 from dplitmus.auditing import audit
 from dplitmus.errors import InputError, one_line, one_of, whole_number
 from dplitmus.neighbours import Pair
+from dplitmus.target import MODEL_TARGET
 from dplitmus.text.data import checked_texts
+from dplitmus.text.extra import require
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
@@ -131,8 +134,12 @@ def audit_model(
     pairs: int = _PAIRS,
     seconds: float | None = None,
     progress: Callable[[int], None] | None = None,
+    saved_in: str | os.PathLike[str] | None = None,
 ) -> Result:
-    """Audit the declared epsilon (or another) on the worst pairs among the first 2,000 usable texts."""
+    """Audit the declared epsilon (or another) on the worst pairs among the first 2,000 usable texts.
+
+    `saved_in` is the directory that this model was loaded from or saved in: `replay` finds it there.
+    """
     one_of("view", view, VIEWS)
     claimed = model.layer.budget if epsilon is None else epsilon
     chosen = model.usable(list(dict.fromkeys(checked_texts(list(texts)))))[:_MOST_TEXTS]
@@ -149,7 +156,10 @@ def audit_model(
             code="DP221",
             help="give texts that differ, with --texts",
         )
-    mechanism, neighbours = _setting(model, claimed, chosen, worst, view)
+    ends = [(chosen[one], chosen[other]) for one, other in worst]
+    mechanism, neighbours = _setting(model, claimed, ends, view)
+    if saved_in is not None:
+        mechanism.dplitmus_target = f"{MODEL_TARGET}{view}:{saved_in}"
     result = audit(
         mechanism,
         epsilon=claimed,
@@ -173,19 +183,48 @@ def audit_model(
 
 
 def _setting(
-    model: TextSystem, epsilon: float, texts: list[str], pairs: list[tuple[int, int]], view: str
+    model: TextSystem, epsilon: float, ends: Sequence[tuple[str, str]], view: str
 ) -> tuple[Any, list[Pair]]:
-    """The mechanism of a view, and the pairs as inputs to it."""
-    ends = [(texts[one], texts[other]) for one, other in pairs]
+    """The mechanism of a view, and pairs of texts as inputs to it."""
     names = [f"{one_line(one, 18)!r} against {one_line(other, 18)!r}" for one, other in ends]
-    involved = list(dict.fromkeys(text for pair in ends for text in pair))
-    latents = dict(zip(involved, model.bounded(involved), strict=True))
+    inputs: Sequence[tuple[Any, Any]] = ends
     if view == "raw":
-        vectors = [(latents[one], latents[other]) for one, other in ends]
-        return RawMechanism(model, epsilon), [
-            Pair(*pair, name) for pair, name in zip(vectors, names, strict=True)
-        ]
-    mechanism = (
-        VectorMechanism(model, epsilon, latents, ends) if view == "vectors" else TextMechanism(model, epsilon)
-    )
-    return mechanism, [Pair(*pair, name) for pair, name in zip(ends, names, strict=True)]
+        latents = _latents(model, ends)
+        inputs = [(latents[one], latents[other]) for one, other in ends]
+    pairs = [Pair(*pair, name) for pair, name in zip(inputs, names, strict=True)]
+    return _mechanism(model, epsilon, ends, view), pairs
+
+
+def _mechanism(model: TextSystem, epsilon: float, ends: Sequence[tuple[str, str]], view: str) -> Any:
+    if view == "raw":
+        return RawMechanism(model, epsilon)
+    if view == "texts":
+        return TextMechanism(model, epsilon)
+    return VectorMechanism(model, epsilon, _latents(model, ends), ends)
+
+
+def _latents(model: TextSystem, ends: Sequence[tuple[str, str]]) -> dict[str, Latent]:
+    """Of all texts, in one batch: another one may round otherwise."""
+    involved = list(dict.fromkeys(text for pair in ends for text in pair))
+    return dict(zip(involved, model.bounded(involved), strict=True))
+
+
+def mechanism_again(target: str, *, epsilon: float, pairs: Sequence[tuple[Any, Any]]) -> Any:
+    """The mechanism of a finding: its target names a view and a model directory, its pairs are the inputs."""
+    require()
+    import torch
+
+    from dplitmus.text.saving import load
+
+    view, _, directory = target.removeprefix(MODEL_TARGET).partition(":")
+    one_of("view", view, VIEWS)
+    if view != "raw" and not all(isinstance(text, str) for pair in pairs for text in pair):
+        raise InputError(
+            f"the inputs of {target!r} must be texts",
+            code="DP209",
+            help="take the finding as  dplitmus text audit  wrote it",
+        )
+    torch.set_num_threads(1)  # as the commands do: several threads may round otherwise
+    mechanism = _mechanism(load(directory), epsilon, pairs, view)
+    mechanism.dplitmus_target = target
+    return mechanism

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dplitmus.report import html, json
+from dplitmus.report import drawing, html, json
 from dplitmus.report.lines import Chart, Series
-from dplitmus.report.svg import Words
 from dplitmus.text.comparing import CORRECTED, NO_NOISE, PUBLISHED, SAME_SIZE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from dplitmus.text.comparing import Comparison, Row
     from dplitmus.text.score import Score
@@ -85,7 +84,7 @@ def index_html(comparison: Comparison) -> str:
             html.paragraph(
                 "Against the declared epsilon; bars are 95 % intervals, dashed lines to compare with."
             ),
-            _drawn(_charts(system, rows), system),
+            drawing.titled(_charts(system, rows), system),
             _html_table(system, rows),
         ]
         if any(row.example for row in rows):
@@ -97,7 +96,7 @@ def index_html(comparison: Comparison) -> str:
                 f"Epsilon over the steps of training, cap {comparison.cap:g}. The task always wants less "
                 "noise: a learned epsilon runs to its cap, or away."
             ),
-            _drawn(_learned_charts(comparison), "learned"),
+            drawing.titled(_learned_charts(comparison), "learned"),
         ]
     parts += [html.heading("Again"), html.preformatted(comparison.command)]
     return html.page(TITLE, parts)
@@ -109,20 +108,6 @@ def _systems(comparison: Comparison) -> list[str]:
 
 def _worst_gain(row: Row) -> float:
     return max((score.value - score.baseline for score in row.private.values()), default=0.0)
-
-
-def _drawn(charts: Iterable[tuple[str, Chart]], identity: str) -> str:
-    return html.charts(
-        (chart.draw(Words(identity=f"{identity}-{number}", title=title, description=_told(chart))), title)
-        for number, (title, chart) in enumerate(charts)
-    )
-
-
-def _told(chart: Chart) -> str:
-    """The ends of every line, for those who cannot see it; the table has all numbers."""
-    ends = ((one.name, point) for one in chart.series for point in (one.points[0], one.points[-1]))
-    lines = [f"{name}: {point[1]:.3g} at {point[0]:g}" for name, point in ends]
-    return "; ".join([*lines, *(f"{name}: {level:.3g}" for name, level in chart.levels)])
 
 
 def _charts(system: str, rows: list[Row]) -> Iterator[tuple[str, Chart]]:
