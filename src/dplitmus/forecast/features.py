@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _ENOUGH = 4096  # values from which quantiles are taken
 _CORRELATED = 0.3  # the least correlation worth undoing
 _FURTHEST = 30.0  # standard deviations from the mean
+_MOVES = 1e-9  # the least deviation of a feature that tells something
 _MOST_PLACES = 16  # coordinates among which the place of the extremes is told
 
 
@@ -64,7 +65,9 @@ class Regression:
             # A rare feature must not become a huge one.
             furthest = np.abs(raw - self.centre).max(axis=0) / _FURTHEST
             deviation = np.sqrt(share @ np.square(raw - self.centre))
-            self.scale = np.maximum(np.maximum(deviation, furthest), 1e-9)
+            spread = np.maximum(deviation, furthest)
+            # One that never moved has no scale; should it move later, it is of order one as it is.
+            self.scale = np.where(spread > _MOVES, spread, 1.0)
             prior, steps = Posterior.prior(raw.shape[1] + 1, self.features.deviation), 8
         elif self.posterior is None:
             return
