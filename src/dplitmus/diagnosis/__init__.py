@@ -15,7 +15,7 @@ from dplitmus.diagnosis.budget import growing
 from dplitmus.diagnosis.lattice import lattice
 from dplitmus.diagnosis.law import law as law_of
 from dplitmus.diagnosis.noise import correlation, dependent, family, one_sided, shared, silent_input
-from dplitmus.diagnosis.scale import odds, too_much
+from dplitmus.diagnosis.scale import odds, too_much, unclipped
 from dplitmus.diagnosis.values import atoms, repeated, special, symbols
 from dplitmus.verdict import Note
 
@@ -57,11 +57,12 @@ def _causes(subject: Subject) -> Iterator[Note]:
         yield from shared(subject, mixing)
     dependence = list(dependent(subject, law))
     if law is not None:
-        yield from family(subject, law)
-        if not dependence:
-            yield from too_much(
-                subject, law, mixed=mixing is not None and mixing.clear and not mixing.singular
-            )
+        wrong = list(family(subject, law))
+        yield from wrong
+        if wrong or dependence:
+            yield from unclipped(subject, law)
+        else:
+            yield from too_much(subject, law, mixed=mixed)
     elif subject.violated and not mixed:
         yield from odds(subject)
     yield from dependence

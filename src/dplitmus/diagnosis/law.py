@@ -79,6 +79,8 @@ def _continuous(subject: Subject, *, reused: bool) -> Law | None:
     if any(not (scale > 0).all() for scale in scales):
         return None
     first = [part[:, 0][np.isfinite(part[:, 0])] for part in residuals]
+    if reused:
+        first = [np.unique(part) for part in first]
     standard = np.concatenate([np.abs(part) / scale[0] for part, scale in zip(first, scales, strict=True)])
     family, advantage = _family(standard, one_sided=direction != 0)
     if family is None:

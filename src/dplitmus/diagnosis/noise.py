@@ -212,7 +212,8 @@ def family(subject: Subject, law: Law) -> Iterator[Note]:
         )
     if law.family == "uniform" and not law.direction:
         outside = float(np.abs(law.shift).max()) / (2 * scale)
-        if outside > subject.claim.delta + DEVIATIONS * law.error:
+        error = DEVIATIONS * math.hypot(law.error, law.shift_error)
+        if outside * (1 - error) > subject.claim.delta:
             yield Note(
                 "DP311",
                 f"the noise is uniform on an interval of half width {scale:.4g} {nats}: where the interval "
