@@ -52,9 +52,10 @@ def _causes(subject: Subject) -> Iterator[Note]:
     if law is not None:
         yield from one_sided(subject, law)
     mixing = correlation(subject)
-    mixed = mixing is not None and mixing.clear and not mixing.singular
-    if mixing is not None:
-        yield from shared(subject, mixing)
+    together = list(shared(subject, mixing)) if mixing is not None else []
+    yield from together
+    # Sums of noisy answers are correlated with them, and nobody's mistake; but their losses do not add up.
+    mixed = mixing is not None and mixing.clear and not (mixing.singular and together)
     dependence = list(dependent(subject, law))
     if law is not None:
         wrong = list(family(subject, law))
