@@ -125,6 +125,7 @@ def test_a_feature_that_moves_only_after_the_fit_does_not_drown_the_others() -> 
         lambda x, n, rng: np.zeros(n),
         lambda x, n, rng: np.where(rng.random(n) < 0.3, np.nan, rng.standard_cauchy(n) * 1e300),
         lambda x, n, rng: rng.integers(0, 2, size=(n, 3)),
+        lambda x, n, rng: rng.standard_normal((n, 2)) * [3.0, 1e17],
         lambda x, n, rng: [None, "a", 3.5, (1, 2)][: 4 * n] * n if n == 1 else ["a"] * n,
         lambda x, n, rng: np.zeros((n, 0)),
     ],

@@ -118,7 +118,7 @@ class Ramps:
         # In units of the knots' span, and not beyond twenty of it: single outliers would lead it astray.
         with np.errstate(over="ignore"):
             values = np.clip(np.nan_to_num((batch.oriented() - low) / (high - low), nan=0.0), -20, 21)
-            knots = (self.knots - low) / (high - low)
+            knots = np.unique((self.knots - low) / (high - low))  # beside 1e17, 2 and 3 are one knot
         columns = [values.sum(axis=1)]
         for a, b in itertools.pairwise(knots):
             columns.append(np.clip((values - a) / (b - a), 0, 1).sum(axis=1))
