@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dplitmus.diagnosis.noise import excess
+from dplitmus.diagnosis.noise import at_least, excess
 from dplitmus.diagnosis.subject import DEVIATIONS
 from dplitmus.mechanisms.zoo.gaussian import sigma_of
 from dplitmus.verdict import Note
@@ -55,7 +55,7 @@ def unclipped(subject: Subject, law: Law) -> Iterator[Note]:
     """
     size = np.maximum(*law.scales) * {"Gaussian": math.sqrt(2 / math.pi), "uniform": 0.5}.get(law.family, 1.0)
     factor = float((np.abs(law.shift) / np.resize(size, law.shift.size)).sum()) / subject.claim.epsilon
-    if factor / (1 + DEVIATIONS * math.hypot(law.error, law.shift_error)) <= 1:
+    if at_least(factor, law) <= 1:
         return
     reach, follows = _unbounded(subject, law)
     if follows:
