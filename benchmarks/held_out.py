@@ -1,6 +1,6 @@
 """Mechanisms with known bugs, written to measure the diagnosis and for nothing else.
 
-Nothing was tuned on them: `tuning.py`, `bugs.py` and the zoo are for that. Half of them have two bugs.
+Nothing was tuned on them: `tuning.py`, `bugs.py` and the zoo are for that. More than half have two bugs.
 """
 
 from __future__ import annotations
@@ -267,6 +267,87 @@ def five_releases_single_precision(x: Any, n: int, rng: Generator) -> Any:
     return np.float32(x) + rng.laplace(scale=1.0, size=(n, 5)).astype(np.float32)
 
 
+# Two bugs at once, written after the last repair.
+
+
+def unclipped_and_single_precision(x: Any, n: int, rng: Generator) -> Any:
+    """A sum without clipping, in 32-bit floats."""
+    return np.float32(np.sum(x)) + rng.laplace(scale=1.0, size=n).astype(np.float32)
+
+
+def bounded_and_broadcast(x: Any, n: int, rng: Generator) -> Any:
+    """Noise that is cut off at twice its scale, one number for three coordinates."""
+    return x + np.clip(rng.laplace(scale=3.0, size=(n, 1)), -6.0, 6.0)
+
+
+def gaussian_and_norm(x: Any, n: int, rng: Generator) -> Any:
+    """Gaussian noise for a pure claim, in proportion to one and the norm of the input."""
+    return x + rng.normal(scale=4.0 * (1 + np.linalg.norm(x)), size=(n, 4))
+
+
+def eight_releases_and_growing(x: Any, n: int, rng: Generator) -> Any:
+    """Eight releases with the whole budget each, with more noise for a larger value."""
+    return x + rng.laplace(scale=1.0 + 0.6 * float(x), size=(n, 8))
+
+
+def served_thrice_and_third(x: Any, n: int, rng: Generator) -> Any:
+    """Each vector of noise serves three draws, and is a third of what it should be."""
+    return x + np.repeat(rng.laplace(scale=1.0, size=(n // 3 + 1, 3)), 3, axis=0)[:n]
+
+
+def subtracted_and_half(x: Any, n: int, rng: Generator) -> Any:
+    """Waiting times, subtracted, of half the scale for five coordinates."""
+    return x - rng.exponential(scale=2.5, size=(n, 5))
+
+
+def seeded_and_broadcast(x: Any, n: int, _rng: Generator) -> Any:
+    """A fixed seed, and one number of noise for four coordinates."""
+    return x + np.random.default_rng(31).laplace(scale=4.0, size=(n, 1))
+
+
+def seeded_and_growing(x: Any, n: int, _rng: Generator) -> Any:
+    """A fixed seed, and noise in proportion to the value."""
+    return x + np.random.default_rng(32).laplace(scale=1.0 + 2.0 * float(x), size=n)
+
+
+def gaussian_and_underflow(x: Any, n: int, rng: Generator) -> Any:
+    """Gaussian noise for a pure claim, and the logarithm of zero for one input."""
+    return np.where(rng.random(n) < 0.05 * (x == 0), -np.inf, x + rng.normal(scale=1.5, size=n))
+
+
+def dropped_and_missing(x: Any, n: int, rng: Generator) -> Any:
+    """No noise in an eighth of the draws, and NaN for one input in another eighth."""
+    noisy = x + rng.laplace(scale=1.0, size=n) * (rng.random(n) > 0.125)
+    return np.where(rng.random(n) < 0.125 * (x == 1), np.nan, noisy)
+
+
+def half_precision_and_dropped(x: Any, n: int, rng: Generator) -> Any:
+    """16-bit floats, and no noise in a fifth of the draws."""
+    noise = rng.laplace(scale=1.0, size=n) * (rng.random(n) > 0.2)
+    return np.float16(x) + noise.astype(np.float16)
+
+
+def pool_of_waiting_times(x: Any, n: int, rng: Generator) -> Any:
+    """A pool of 250 numbers of noise that are never negative."""
+    return x + np.random.default_rng(33).exponential(scale=1.0, size=250)[rng.integers(250, size=n)]
+
+
+def unclipped_and_broadcast(x: Any, n: int, rng: Generator) -> Any:
+    """Vectors that nobody clips, and one number of noise for their three coordinates."""
+    return x + rng.laplace(scale=3.0, size=(n, 1))
+
+
+def small_sigma_and_missing(x: Any, n: int, rng: Generator) -> Any:
+    """Sigma 1/epsilon for (1, 1e-5), and NaN for one input."""
+    return np.where(rng.random(n) < 0.1 * (x == 1), np.nan, x + rng.normal(scale=1.0, size=n))
+
+
+def skipped_and_third(x: Any, n: int, rng: Generator) -> Any:
+    """Geometric noise for three times the epsilon, skipped in three of ten draws."""
+    p = 1 - np.exp(-1.5)
+    return int(x) + (rng.geometric(p, size=n) - rng.geometric(p, size=n)) * (rng.random(n) > 0.3)
+
+
 def _pair(n: int, *up: int, to: float = 1.0) -> tuple[tuple[Any, Any], ...]:
     x_prime = np.zeros(n)
     x_prime[list(up) or slice(None)] = to
@@ -317,4 +398,19 @@ HELD_OUT = (
     case(three_releases_and_missing, SCALAR, BUDGET, SYMBOL),
     case(unclipped_and_reused, CUSTOMERS, CLIP, REPEATED),
     case(five_releases_single_precision, SCALAR, BUDGET, BITS),
+    case(unclipped_and_single_precision, CUSTOMERS, CLIP, BITS),
+    case(bounded_and_broadcast, _pair(3), ATOM, SHARED),
+    case(gaussian_and_norm, VECTOR, FAMILY, DEPENDENT),
+    case(eight_releases_and_growing, SCALAR, BUDGET, DEPENDENT),
+    case(served_thrice_and_third, _pair(3), REPEATED, SCALE),
+    case(subtracted_and_half, _pair(5), ONE_SIDED, SCALE),
+    case(seeded_and_broadcast, VECTOR, SEEDED, SHARED),
+    case(seeded_and_growing, SCALAR, SEEDED, DEPENDENT),
+    case(gaussian_and_underflow, SCALAR, FAMILY, SYMBOL),
+    case(dropped_and_missing, SCALAR, ATOM, SYMBOL),
+    case(half_precision_and_dropped, SCALAR, BITS, ATOM),
+    case(pool_of_waiting_times, SCALAR, ONE_SIDED, REPEATED),
+    case(unclipped_and_broadcast, _pair(3, 1, to=30.0), CLIP, SHARED),
+    case(small_sigma_and_missing, SCALAR, SCALE, SYMBOL, delta=1e-5),
+    case(skipped_and_third, SCALAR, SCALE, ATOM, epsilon=0.5),
 )

@@ -160,7 +160,88 @@ def unclipped_and_tenth(x: Any, n: int, rng: Generator) -> Any:
     return np.sum(x) + rng.laplace(scale=0.1, size=n)
 
 
+# Two bugs at once: a second set that was held out, until five mistakes of the diagnosis were repaired on it.
+
+
+def salaries_and_uniform(x: Any, n: int, rng: Generator) -> Any:
+    """A sum of salaries that nobody clips, with uniform noise."""
+    return np.sum(x) + rng.uniform(-3.0, 3.0, size=n)
+
+
+def masked_and_broadcast(x: Any, n: int, rng: Generator) -> Any:
+    """One Gaussian number for six coordinates, and for a fifth of the draws none."""
+    return x + rng.normal(scale=3.75, size=(n, 1)) * (rng.random((n, 1)) > 0.2)
+
+
+def upward_and_timeout(x: Any, n: int, rng: Generator) -> Any:
+    """A count that noise only raises, and a word where one input takes too long."""
+    noisy = int(x) + rng.geometric(1 - np.exp(-1.0), size=n) - 1
+    late = rng.random(n) < 0.07 * (x == 1)
+    return ["timeout" if fails else int(y) for y, fails in zip(noisy, late, strict=True)]
+
+
+def pool_of_uniforms(x: Any, n: int, rng: Generator) -> Any:
+    """Three hundred uniform numbers, used again and again."""
+    return x + np.random.default_rng(21).uniform(-4.0, 4.0, size=300)[rng.integers(300, size=n)]
+
+
+def mirrored_and_quarter(x: Any, n: int, rng: Generator) -> Any:
+    """Two coordinates get minus the noise of the other two, and all a quarter of the scale."""
+    noise = rng.laplace(scale=1.0, size=(n, 2))
+    return x + np.concatenate([noise, -noise[:, ::-1]], axis=1)
+
+
+def growing_and_broadcast(x: Any, n: int, rng: Generator) -> Any:
+    """One number of noise for three coordinates, the larger the more they hold."""
+    return x + rng.laplace(scale=3.0 * (1 + np.sum(x)), size=(n, 1))
+
+
+def unclipped_and_overflow(x: Any, n: int, rng: Generator) -> Any:
+    """A mean without clipping that overflows for a large record now and then."""
+    noisy = np.mean(x) + rng.laplace(scale=0.2, size=n)
+    return np.where(rng.random(n) < 0.1 * (np.max(x) > 20), np.inf, noisy)
+
+
+def pooled_rounds(x: Any, n: int, rng: Generator) -> Any:
+    """Six releases with the whole budget each, and noise from a pool of four hundred numbers."""
+    return x + np.random.default_rng(22).laplace(scale=1.0, size=400)[rng.integers(400, size=(n, 6))]
+
+
+def half_precision_and_broadcast(x: Any, n: int, rng: Generator) -> Any:
+    """16-bit floats, and one number of noise for all coordinates."""
+    return np.asarray(x, dtype=np.float16) + rng.laplace(scale=4.0, size=(n, 1)).astype(np.float16)
+
+
+def single_precision_and_one_sided(x: Any, n: int, rng: Generator) -> Any:
+    """Noise that is never negative, in 32-bit floats, which tell no more: nothing cancels."""
+    return np.float32(x) + rng.exponential(scale=1.0, size=n).astype(np.float32)
+
+
+def seeded_and_masked(x: Any, n: int, _rng: Generator) -> Any:
+    """A fixed seed, and noise that is masked in a seventh of the draws."""
+    fixed = np.random.default_rng(23)
+    return x + fixed.laplace(scale=1.0, size=n) * (fixed.random(n) > 1 / 7)
+
+
+def root_of_dimension_and_dropped(x: Any, n: int, rng: Generator) -> Any:
+    """The scale for the L2 norm of nine coordinates, and a tenth of them without noise."""
+    return x + rng.laplace(scale=3.0, size=(n, 9)) * (rng.random((n, 9)) > 0.1)
+
+
+def unclipped_and_growing(x: Any, n: int, rng: Generator) -> Any:
+    """A sum without clipping, with noise that grows with the largest record."""
+    return np.sum(x) + rng.laplace(scale=1.0 + np.max(x) / 10, size=n)
+
+
+def seeded_and_missing(x: Any, n: int, _rng: Generator) -> Any:
+    """A fixed seed, and NaN for one input."""
+    fixed = np.random.default_rng(24)
+    noisy = x + fixed.laplace(scale=1.0, size=n)
+    return np.where(fixed.random(n) < 0.1 * (x == 0), np.nan, noisy)
+
+
 ZEROS3, ONES3 = np.zeros(3), np.ones(3)
+CUSTOMERS = ((np.array([1.0, 0, 1, 1, 0]), np.array([25.0, 0, 1, 1, 0])),)
 RECORDS = ((np.array([0.0, 1.0, 0.5, 0.0, 1.0]), np.array([6.0, 1.0, 0.5, 0.0, 1.0])),)
 UNIT_RECORDS = ((np.array([0.0, 1.0, 0.5]), np.array([1.0, 1.0, 0.5])),)
 TUNING = (
@@ -188,6 +269,20 @@ TUNING = (
     case(missing_and_small, SCALAR, SYMBOL, SCALE),
     case(dependent_uniform, SCALAR, FAMILY, DEPENDENT),
     case(unclipped_and_tenth, UNIT_RECORDS, SCALE),
+    case(salaries_and_uniform, CUSTOMERS, CLIP, FAMILY),
+    case(masked_and_broadcast, ((np.zeros(6), np.eye(6)[2]),), SHARED, ATOM, delta=1e-5),
+    case(upward_and_timeout, SCALAR, ONE_SIDED, SYMBOL),
+    case(pool_of_uniforms, SCALAR, REPEATED, FAMILY),
+    case(mirrored_and_quarter, VECTOR, SHARED, SCALE),
+    case(growing_and_broadcast, ((ZEROS3, ONES3),), DEPENDENT, SHARED),
+    case(unclipped_and_overflow, CUSTOMERS, CLIP, SYMBOL),
+    case(pooled_rounds, SCALAR, BUDGET, REPEATED),
+    case(half_precision_and_broadcast, VECTOR, BITS, SHARED),
+    case(single_precision_and_one_sided, SCALAR, ONE_SIDED),
+    case(seeded_and_masked, SCALAR, SEEDED, ATOM),
+    case(root_of_dimension_and_dropped, ((np.zeros(9), np.ones(9)),), SCALE, ATOM),
+    case(unclipped_and_growing, CUSTOMERS, CLIP, DEPENDENT),
+    case(seeded_and_missing, SCALAR, SEEDED, SYMBOL),
 )
 # What the broken mechanisms of the zoo do wrong; where several codes are right, any of them is.
 ZOO_CAUSES = {

@@ -1,8 +1,9 @@
 """Calls in fresh processes: no global seed, cache or state survives from one to the next.
 
 Takes a mechanism that can travel, and limits; gives a callable with the same signature. Each call runs in a
-process of its own, forked from a server that has imported nothing of the mechanism; a process that takes
-too long or too much memory is killed, and nothing is left behind.
+process of its own, forked from a server that has imported nothing of the mechanism, only numpy and what of
+scipy and scikit-learn this process has; a process that takes too long or too much memory is killed, and
+nothing is left behind.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import threading
 import time
 from dataclasses import dataclass
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+# Slow to import, without state but numpy's global generator, which is seeded anew where a parcel is opened.
+# What else a mechanism imports may hold a generator or a cache that forks would share: each imports its own.
+_SHARED = ("numpy", "scipy", "sklearn")
 _WATCH = 1.0  # seconds between two looks whether the parent is alive
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -47,7 +52,7 @@ class Isolated:
         """Call it there; the generator's state comes back, so that the next call draws other numbers."""
         context: Any = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
         if os.name == "posix":
-            context.set_forkserver_preload(["dplitmus.shipping"])
+            context.set_forkserver_preload(["dplitmus.shipping", *_foundations()])
         here, there = context.Pipe()
         process = context.Process(target=_serve, args=(there, self.parcel, self.limits.memory), daemon=True)
         try:
@@ -55,6 +60,13 @@ class Isolated:
         except AssertionError as error:  # the words of multiprocessing
             raise InputError(
                 "a daemonic worker cannot isolate calls", code="DP233", help="isolate with processes or loky"
+            ) from error
+        except Exception as error:
+            raise InputError(
+                f"{self.name} cannot be sent to another process: {type(error).__name__}: "
+                f"{one_line(in_words(str, error), 200)}",
+                code="DP231",
+                help="define it in a module and name it, package.module:name; or do not isolate its calls",
             ) from error
         there.close()
         try:
@@ -99,6 +111,15 @@ def memory_limit(text: str | int) -> int:
     except (ValueError, OverflowError):
         number = -1
     return whole_number("memory_limit", number, least=2**24, most=2**60, help="try --memory-limit 4G")
+
+
+def _foundations() -> list[str]:
+    """What the server is to import: public packages that are imported here and safe to share."""
+    return [
+        name
+        for name in sorted(sys.modules)
+        if name.split(".", maxsplit=1)[0] in _SHARED and name.count(".") < 2 and "._" not in name
+    ]
 
 
 def _serve(connection: Connection, parcel: Any, memory: int | None) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dplitmus.adapters import library_of, opendp
 from dplitmus.errors import (
     InputError,
     MechanismError,
@@ -66,6 +67,8 @@ class Sensitivity:
     additive: bool | None = (
         None  # of a mechanism, run with one seed on both inputs: whether its noise cancels
     )
+    relation: str | None = None  # which inputs are neighbours, and whose claim it is, where a library tells
+    claimed_by: str | None = None
 
     @property
     def violated(self) -> bool:
@@ -80,19 +83,20 @@ class Sensitivity:
 
 def sensitivity(
     query: Any,
-    neighbours: Domain | Iterable[Any],
-    claimed: float,
-    norm: str = "l1",
+    neighbours: Domain | Iterable[Any] | None = None,
+    claimed: float | None = None,
+    norm: str | None = None,
     *,
     evaluations: int = 4000,
     seed: int | None = None,
 ) -> Sensitivity:
-    """Look for neighbours between which `query` moves by more than `claimed`, in the named norm.
+    """Look for neighbours between which `query` moves by more than `claimed`, in the named norm ("l1").
 
     `neighbours` are pairs, or a domain from `dplitmus.neighbours` (`vectors`, `datasets`), in which patterns,
     corners, random pairs and a local search are tried; for a torch module a gradient ascent, too. A mechanism
     (x, n, rng) may stand for its query: it is run with the same seed on both inputs, so that noise that is
-    merely added cancels. The result is a function of the arguments and the seed.
+    merely added cancels. An OpenDP transformation tells neighbours, claim and norm itself. The result is a
+    function of the arguments and the seed.
 
     >>> from dplitmus.neighbours import vectors
     >>> clip = lambda x: x / max(1.0, np.linalg.norm(x))            # to L2 norm 1
@@ -100,17 +104,21 @@ def sensitivity(
     >>> found.violated, round(found.found, 3)                       # L1: 2 sqrt(16), not 2
     (True, 8.0)
     """
-    claimed = positive_number("claimed", claimed)
-    one_of("norm", norm, NORMS)
+    told = opendp.query(query, neighbours=neighbours) if library_of(query) == "opendp" else None
+    where = neighbours if told is None else told.neighbours
+    claimed_by = None if told is None else told.claimed_by if claimed is None else "you"
+    if told is not None:
+        claimed, norm = told.claimed if claimed is None else claimed, norm or told.norm
+    claimed, norm = positive_number("claimed", claimed), one_of("norm", norm or "l1", NORMS)
     whole_number("evaluations", evaluations, least=1, most=10**9, help="try evaluations=4000")
     seed = checked_seed(seed)
-    run = _Search(_as_query(query, seed), norm)
-    if isinstance(neighbours, Domain):
-        _explore(run, neighbours, evaluations, stream(seed, _PHASE))
+    run = _Search(_as_query(query if told is None else told.function, seed), norm)
+    if isinstance(where, Domain):
+        _explore(run, where, evaluations, stream(seed, _PHASE))
         if _is_module(query):
-            _ascend(run, query, neighbours)
+            _ascend(run, query, where)
     else:
-        for pair in as_pairs(neighbours):
+        for pair in as_pairs(() if where is None else where, told.relation if told else None):
             run.tried(pair)
     if not run.best:
         raise run.nothing(query)
@@ -126,7 +134,9 @@ def sensitivity(
         evaluations=run.evaluations,
         failed=run.failed,
         seed=seed,
-        additive=_additive(query, pair, seed) if _is_mechanism(query) else None,
+        additive=_additive(query, pair, seed) if told is None and _is_mechanism(query) else None,
+        relation=told.relation if told else None,
+        claimed_by=claimed_by,
     )
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dplitmus.errors import MechanismError, in_words, one_line, whole_number
+from dplitmus.errors import InputError, MechanismError, in_words, one_line, whole_number
 from dplitmus.neighbours import Pair, same
 from dplitmus.outputs import Batch, Encoded, encode, labelled
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 CHUNK_VALUES = 2**20  # doubles per chunk: 8 MiB, where allocation becomes cheap (huge pages)
 _PROBE, _PROBE_SLOW = 64, 16  # draws of each call that looks at a mechanism's habits
+_ON_THE_WAY = {"DP231", "DP233"}  # a mechanism that never got to where it was to be called has not failed
 _PHASE_PROBE = 30
 _TRIES = 20  # of a call whose exceptions are retried
 ON_ERROR = ("fail", "symbol", "retry")
@@ -302,6 +303,8 @@ def _called(callee: Callee, x: Any, n: int, rng: np.random.Generator) -> Any:
     except (MechanismError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a mechanism that calls sys.exit has failed, not finished
+        if isinstance(error, InputError) and error.code in _ON_THE_WAY:
+            raise
         raise _raised(callee, error) from error
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from dplitmus import libraries
-from dplitmus.adapters import Adapted, library_of, program
+from dplitmus.adapters import Adapted, installed, library_of, program
 from dplitmus.errors import InputError, did_you_mean, in_words, one_line
 from dplitmus.mechanisms import zoo
 from dplitmus.mechanisms.base import as_callee
@@ -197,5 +197,5 @@ def _failed_import(place: str, error: BaseException) -> BaseException:
     return InputError(
         f"cannot import {place}: {type(error).__name__}: {one_line(in_words(str, error), 200)}",
         code="DP203",
-        help="it must import cleanly in this environment; " + _FORMS,
+        help=installed.raised_in(error) or "it must import cleanly in this environment; " + _FORMS,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,40 @@ def test_a_fitted_model_is_released_as_numbers() -> None:
     pair = (np.array([[0.0], [1.0]]), np.array([[0.0], [0.0]]))
     adapted = adapt(scaler, relation="replace-one", neighbours=[pair])
     assert np.shape(adapted(pair[0], 3)) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("model", "labelled", "numbers"),
+    [
+        (lambda: models.GaussianNB(epsilon=1.0, bounds=(0, 1)), True, 6),
+        (lambda: models.KMeans(n_clusters=2, epsilon=1.0, bounds=(0, 1)), False, 2),
+        (lambda: models.PCA(n_components=1, epsilon=1.0, data_norm=1.0, bounds=(0, 1)), False, 3),
+    ],
+    ids=["GaussianNB", "KMeans", "PCA"],
+)
+def test_models_are_released_as_numbers(model: Any, *, labelled: bool, numbers: int) -> None:
+    rows, changed, labels = [[0.1], [0.2], [0.8], [0.9]], [[0.1], [0.2], [0.8], [0.0]], [0, 0, 1, 1]
+    pair = ({"X": rows, "y": labels}, {"X": changed, "y": labels}) if labelled else (rows, changed)
+    adapted = adapt(model(), relation="replace-one", neighbours=[pair])
+    assert np.shape(adapted(adapted.neighbours[0].x, 2)) == (2, numbers)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_logistic_regression_is_audited_or_told_which_scikit_learn_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """scikit-learn 1.8 has dropped a parameter that diffprivlib 0.6.6 gives: the model cannot be made."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.py").write_text(
+        "from diffprivlib import models\nfrom dplitmus.adapters import adapt\n"
+        "pair = ({'X': [[0.1], [0.9]], 'y': [0, 1]}, {'X': [[0.1], [-0.9]], 'y': [0, 1]})\n"
+        "model = models.LogisticRegression(data_norm=1.0)\n"
+        "logistic = adapt(model, relation='replace-one', neighbours=[pair])\n"
+    )
+    old = tuple(map(int, metadata.version("scikit-learn").split(".")[:2])) < (1, 8)
+    assert cli.run(["audit", "model.py:logistic", "--samples", "8"]) == (0 if old else 2)
+    told = capsys.readouterr()
+    assert ("NOT FOUND" in told.out) if old else ("needs scikit-learn below 1.8" in told.err)
 
 
 def test_every_mechanism_of_the_library_is_made_and_the_rest_has_a_reason() -> None:

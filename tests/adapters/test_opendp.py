@@ -100,10 +100,74 @@ def test_a_transformation_is_a_query_with_the_sensitivity_of_its_map() -> None:
     with pytest.raises(InputError, match=r"DP242(.|\n)*adds no noise"):
         adapt(sized_sum())
     query = opendp.query(sized_sum())
-    assert (query.norm, query.relation) == (1, "replace-one")
-    (pair,) = query.neighbours
-    distance = abs(query.function(pair.x) - query.function(pair.x_prime))
-    assert distance == pytest.approx(query.claimed)
+    assert (query.norm, query.relation) == ("l1", "replace-one")
+    found = dplitmus.sensitivity(sized_sum(), seed=1, evaluations=200)
+    assert (found.claimed, found.relation) == (query.claimed, "replace-one")
+    assert not found.violated
+    assert found.found == pytest.approx(query.claimed)
+    assert "Claim: by opendp" in str(found)
+
+
+def unsized(T: type) -> Any:  # noqa: N803  (OpenDP's name)
+    atoms = dp.atom_domain(T=T, nan=False) if T is float else dp.atom_domain(T=T)
+    return dp.vector_domain(atoms), dp.symmetric_distance()
+
+
+@pytest.mark.parametrize(
+    ("transformation", "claimed"),
+    [
+        (lambda: unsized(int) >> dp.t.then_clamp((0, 10)) >> dp.t.then_sum(), 10.0),
+        (
+            lambda: (
+                unsized(float)
+                >> dp.t.then_clamp((0.0, 10.0))
+                >> dp.t.then_resize(size=4, constant=5.0)
+                >> dp.t.then_sum()
+            ),
+            10.0,
+        ),
+        (lambda: unsized(str) >> dp.t.then_count_by_categories(categories=["a", "b"]), 1.0),
+    ],
+    ids=["whole numbers", "fractions", "words"],
+)
+def test_a_stability_map_is_met_and_not_exceeded(transformation: Any, claimed: float) -> None:
+    found = dplitmus.sensitivity(transformation(), seed=1, evaluations=300)
+    assert found.relation == "add-remove"
+    assert found.claimed == pytest.approx(claimed)
+    assert found.found == pytest.approx(claimed)
+    assert not found.violated
+
+
+def test_a_stability_map_that_forgets_the_clamp_is_refuted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "query.py").write_text(
+        "import opendp.prelude as dp\ndp.enable_features('contrib', 'honest-but-curious')\n"
+        "number = dp.atom_domain(T=float, nan=False)\n"
+        "total = dp.t.make_user_transformation(dp.vector_domain(number), dp.symmetric_distance(), number,\n"
+        "    dp.absolute_distance(T=float), lambda x: float(sum(x)), lambda d_in: 10.0 * d_in)\n"
+        "clamped = (dp.vector_domain(number), dp.symmetric_distance()) >> dp.t.then_clamp((0.0, 1.0))\n"
+        "noisy = dp.m.make_laplace(number, dp.absolute_distance(T=float), scale=1.0)\n"
+    )
+    command = ["sensitivity", "query.py:total", "--seed", "1", "--evaluations", "50"]
+    assert cli.run([*command, "--json", "found.json"]) == 1
+    assert "total: LARGER  claimed 10, found 100 (L1)" in capsys.readouterr().out
+    assert '"relation": "add-remove"' in (tmp_path / "found.json").read_text()
+    assert cli.run([*command, "--rows", "2", "--relation", "add-remove", "--high", "9"]) == 0
+    assert cli.run([*command, "--pair", "[1]", "[1, 50]"]) == 1
+    assert cli.run([*command, "--claimed", "200"]) == 0
+    assert "Claim: by you." in capsys.readouterr().out
+    for wrong, code in (
+        (["--pair", "[1]", "[2]"], "DP244"),
+        (["--rows", "2"], "DP244"),
+        (["--low", "2"], "need --rows"),
+    ):
+        assert cli.run([*command, *wrong]) == 2
+        assert code in capsys.readouterr().err
+    for name in ("clamped", "noisy"):
+        assert cli.run(["sensitivity", f"query.py:{name}"]) == 2
+        assert "DP242" in capsys.readouterr().err
 
 
 def test_what_is_no_measurement_is_refused_with_what_is() -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
+from random import SystemRandom
 from typing import Any
 
 import numpy as np
@@ -144,3 +148,30 @@ def test_the_command_to_paste_is_the_one_that_was_typed() -> None:
         patch.setattr("dplitmus.audit", spy, raising=False)
         CliRunner().invoke(cli.cli, ["audit", "zoo:copy", "--pair", "[0, 1]", "1", "--isolate"])
     assert seen == ["cli audit zoo:copy --pair '[0, 1]' 1 --isolate --resume 'a file' --seed 7"]
+
+
+def test_what_cannot_travel_cannot_be_isolated() -> None:
+    secret = SystemRandom()  # has no state to send
+    with pytest.raises(InputError, match=r"DP231(.|\n)*cannot be sent to another process"):
+        dplitmus.audit(lambda x, n: [x + secret.random() for _ in range(n)], isolate=True, **RUN)
+
+
+def test_isolated_calls_share_imports_but_no_random_state(tmp_path: Path) -> None:
+    """The server has imported scipy, and with it numpy's global generator: every call must seed it anew."""
+    (tmp_path / "noisy.py").write_text(
+        "import sys\nearlier = 'scipy.special' in sys.modules\n"
+        "import numpy as np\nimport scipy.special\n"
+        "def laplace(x, n):\n    return [(earlier, float(number)) for number in np.random.laplace(size=n)]\n"
+    )
+    (tmp_path / "twice.py").write_text(
+        "import numpy as np\nimport noisy\n"
+        "from dplitmus.isolation import Isolated, Limits\nfrom dplitmus.shipping import Parcel\n"
+        "if __name__ == '__main__':\n"
+        "    call = Isolated(Parcel(noisy.laplace, target='noisy:laplace'), 'laplace', Limits())\n"
+        "    first, second = (call(0.0, 4, np.random.default_rng(1)) for _ in range(2))\n"
+        "    print(all(there for there, _ in first), len({number for _, number in first + second}))\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "twice.py"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.split() == ["True", "8"]

@@ -84,13 +84,53 @@ def test_a_missing_clip_is_followed_far_beyond_the_pair() -> None:
     assert "DP313" not in [note.code for note in clipped]
 
 
+def test_a_missing_clip_is_named_beside_another_cause() -> None:
+    pair = (np.array([1.0, 0.0, 1.0]), np.array([25.0, 0.0, 1.0]))
+    uniform = diagnosed(lambda x, n, rng: np.sum(x) + rng.uniform(-3.0, 3.0, size=n), pair)
+    assert [note.code for note in uniform if note.code not in NO_CAUSE] == ["DP311", "DP313"]
+    growing = diagnosed(lambda x, n, rng: np.sum(x) + rng.laplace(scale=1 + np.max(x) / 10, size=n), pair)
+    assert {"DP312", "DP313"} == {note.code for note in growing if note.code not in NO_CAUSE}
+
+
+def test_noise_from_a_pool_is_seen_in_one_of_many_numbers() -> None:
+    pool = np.random.default_rng(22).laplace(scale=1.0, size=100)
+    text = text_of(diagnosed(lambda x, n, rng: x + pool[rng.integers(100, size=(n, 6))]), "DP307")
+    assert "only 100 different values in y[0]" in text
+
+
+def test_a_choice_among_candidates_is_no_noise_that_is_used_again() -> None:
+    """Numbers on no grid that come again and again, but the same ones on both inputs."""
+    candidates = np.array([0.3, 1.1, 7.77, 9.2, 12.5, 13.37, 20.0])
+
+    def chosen(x: float, n: int, rng: np.random.Generator) -> Any:
+        odds = np.exp(np.array([0, 1, 2, 3, 2, 1, 0]) * x / 6)
+        return rng.choice(candidates, p=odds / odds.sum(), size=n)
+
+    assert [note for note in diagnosed(chosen, violated=False) if note.code not in NO_CAUSE] == []
+
+
+def test_few_draws_do_not_accuse_correct_mechanisms() -> None:
+    """So few that the query cannot be told from half of it, and twenty numbers seem to move."""
+    for name, dimension in (("halved-output", 2), ("laplace-parallel", 1)):
+        setting = zoo_setting(f"zoo:{name}", epsilon=None, dimension=dimension)
+        result = dplitmus.audit(
+            setting.mechanism,
+            epsilon=setting.epsilon or 1.0,
+            neighbours=list(setting.neighbours or ()),
+            samples=1000,
+            seed=1,
+        )
+        assert not {note.code for note in result.notes} - NO_CAUSE
+
+
 def test_totals_of_noisy_answers_share_no_noise() -> None:
     def with_total(x: Any, n: int, rng: np.random.Generator) -> Any:
         noisy = x + rng.laplace(scale=2.0, size=(n, 2))
         return np.column_stack([noisy, noisy.sum(axis=1)])
 
-    notes = diagnosed(with_total, (np.zeros(2), np.ones(2)), violated=False)
-    assert "DP309" not in [note.code for note in notes]
+    for violated in (False, True):
+        notes = diagnosed(with_total, (np.zeros(2), np.ones(2)), violated=violated)
+        assert not {note.code for note in notes} - NO_CAUSE
 
 
 def test_correct_mechanisms_get_no_cause() -> None:

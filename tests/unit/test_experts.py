@@ -107,6 +107,16 @@ def test_each_expert_beats_guessing_on_its_own_case(
     assert mean_log_loss(expert, sample(mechanism, 3000, pair=pair, key=1)) < best < math.log(2)
 
 
+def test_a_feature_that_moves_only_after_the_fit_does_not_drown_the_others() -> None:
+    """NaN comes late: its count was constant, and must not be told in units of nothing."""
+    expert = Regression(Atoms())
+    expert.learn(sample(lambda x, n, rng: rng.integers(0, 9, size=n), 5000), whole=True)
+    late = sample(lambda x, n, rng: np.where(np.arange(n) < 3, np.nan, rng.integers(0, 9, size=n)), 300)
+    expert.learn(late, whole=False)
+    assert expert.posterior is not None
+    assert np.linalg.cond(expert.posterior.precision) < 1e6
+
+
 @pytest.mark.parametrize("name", EXPERTS)
 @pytest.mark.parametrize(
     "outputs",
@@ -116,6 +126,7 @@ def test_each_expert_beats_guessing_on_its_own_case(
         lambda x, n, rng: np.zeros(n),
         lambda x, n, rng: np.where(rng.random(n) < 0.3, np.nan, rng.standard_cauchy(n) * 1e300),
         lambda x, n, rng: rng.integers(0, 2, size=(n, 3)),
+        lambda x, n, rng: rng.standard_normal((n, 2)) * [3.0, 1e17],
         lambda x, n, rng: [None, "a", 3.5, (1, 2)][: 4 * n] * n if n == 1 else ["a"] * n,
         lambda x, n, rng: np.zeros((n, 0)),
     ],

@@ -19,12 +19,19 @@ class Known(NamedTuple):
     oldest: str
     unknown: str
     repair: str = ""  # what else must be in a certain version
+    remark: str = ""  # what works only in part
 
 
 # An untried version is refused: an adapter that misreads a claim accuses wrongly.
 KNOWN = {
     "opendp": Known("opendp", "0.12", "0.17"),
-    "diffprivlib": Known("diffprivlib", "0.6.5", "0.7", "'scikit-learn<1.9'"),
+    "diffprivlib": Known(
+        "diffprivlib",
+        "0.6.5",
+        "0.7",
+        "'scikit-learn<1.9'",
+        "its LogisticRegression needs scikit-learn below 1.8",
+    ),
     "pydp": Known("python-dp", "1.1.4", "1.2"),
     "opacus": Known("opacus", "1.5", "1.7"),
     "torch": Known("torch", "2.4", "3"),
@@ -58,8 +65,25 @@ def version(library: str) -> str:
         ) from None
 
 
+def raised_in(error: BaseException) -> str | None:
+    """What to say of an exception that came from inside a library that the adapters know."""
+    trace, library = error.__traceback__, None
+    while trace is not None:
+        root = str(trace.tb_frame.f_globals.get("__name__", "")).split(".", maxsplit=1)[0]
+        library, trace = root if root in KNOWN else library, trace.tb_next
+    if library is None:
+        return None
+    known = KNOWN[library]
+    remark = f"; {known.remark}" if known.remark else ""
+    return f"it was raised in {known.package} {version(library)}; {_wanted(known)} is known to work{remark}"
+
+
+def _wanted(known: Known) -> str:
+    return f"'{known.package}>={known.oldest},<{known.unknown}' {known.repair}".strip()
+
+
 def _refusal(known: Known, what: str) -> InputError:
-    wanted = f"'{known.package}>={known.oldest},<{known.unknown}' {known.repair}".strip()
+    wanted = _wanted(known)
     return InputError(
         what,
         code="DP241",

@@ -16,7 +16,7 @@ from dplitmus.adapters.base import Adapted, cannot, missing, outside
 from dplitmus.claim import Claim
 from dplitmus.errors import InputError, in_words, one_line
 from dplitmus.mechanisms.base import each
-from dplitmus.neighbours import as_pairs
+from dplitmus.neighbours import DATASETS, Domain, as_pairs, datasets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from dplitmus.neighbours import Pair
 
 _AUDITS = ("Measurement",)
+_NORMS = {1: "l1", 2: "l2", math.inf: "linf"}
+_ROWS, _WIDEST = 5, 100.0  # of the datasets that are searched where the domain gives no size and no bounds
 _NUMERIC = {"AbsoluteDistance": 1, "L1Distance": 1, "L2Distance": 2, "LInfDistance": math.inf}
 _UNORDERED = ("SymmetricDistance", "InsertDeleteDistance")
 _REPLACING = ("ChangeOneDistance", "HammingDistance")
@@ -34,10 +36,11 @@ class Query(NamedTuple):
     """A transformation as a query: how far apart its answers on neighbours may be, by its own map."""
 
     function: Callable[[Any], Any]
-    neighbours: tuple[Pair, ...]
+    neighbours: tuple[Pair, ...] | Domain
     claimed: float  # the largest distance of two answers
-    norm: float  # of that distance: 1, 2 or infinity
+    norm: str  # of that distance: "l1", "l2" or "linf"
     relation: str
+    claimed_by: str
 
 
 def adapt(
@@ -59,8 +62,8 @@ def adapt(
     if type(measurement).__name__ == "Transformation":
         raise cannot(
             "an OpenDP transformation",
-            why="it adds no noise; chain it with a measurement, or check the map of its sensitivity with "
-            "dplitmus.adapters.opendp.query",
+            why="it adds no noise; chain it with a measurement, or check its stability map: dplitmus "
+            "sensitivity TARGET, dplitmus.sensitivity(transformation)",
             audits=_AUDITS,
             library="opendp",
         )
@@ -88,9 +91,13 @@ def adapt(
 
 
 def query(
-    transformation: Any, *, d_in: float | None = None, neighbours: Iterable[Any] | None = None
+    transformation: Any, *, d_in: float | None = None, neighbours: Iterable[Any] | Domain | None = None
 ) -> Query:
-    """A transformation as a query with the sensitivity that its stability map claims."""
+    """A transformation as a query, with the sensitivity that its stability map claims at distance `d_in`.
+
+    Without `neighbours` they are all datasets of numbers in the domain (numbers up to 100 where it has no
+    bounds, five records where it has no size), and usual pairs of anything else.
+    """
     installed.load("opendp")
     metric = str(getattr(transformation, "output_metric", "")).split("(")[0]
     if type(transformation).__name__ != "Transformation" or metric not in _NUMERIC:
@@ -100,14 +107,27 @@ def query(
             audits=(f"transformations to {', '.join(_NUMERIC)}",),
             library="opendp",
         )
-    space = _space(transformation, d_in, neighbours, None)
+    given = None if isinstance(neighbours, Domain) else neighbours
+    space = _space(transformation, d_in, given, None)
+    for pair in space.pairs:
+        space.covers(pair)
+    if isinstance(neighbours, Domain) and neighbours.relation != space.relation:
+        raise InputError(
+            f"relation={neighbours.relation!r} must be the one of the transformation, {space.relation!r}",
+            code="DP244",
+            help=f"its input metric is {transformation.input_metric}; search neighbours of that relation",
+        )
     carrier = str(transformation.input_carrier_type)
+    where: Domain | tuple[Pair, ...] | None = neighbours if isinstance(neighbours, Domain) else None
+    if neighbours is None:
+        where = _Domain.of(transformation.input_domain).searched(space.relation)
     return Query(
         function=lambda x: transformation(_carried(x, carrier)),
-        neighbours=space.pairs,
+        neighbours=where or space.pairs,
         claimed=float(_mapped(transformation, space.d_in)),
-        norm=_NUMERIC[metric],
+        norm=_NORMS[_NUMERIC[metric]],
         relation=space.relation,
+        claimed_by=f"opendp {installed.version('opendp')}, stability map at d_in = {space.d_in}",
     )
 
 
@@ -266,6 +286,16 @@ class _Domain(NamedTuple):
             return [([one, one], [one, one, other]), ([other, other], [other, other, one])]
         length = self.size or 3
         return [([one] * length, [one] * (length - 1) + [other])]
+
+    def searched(self, relation: str) -> Domain | tuple[Pair, ...] | None:
+        """All datasets of numbers; of whole numbers, corners only; None of anything else."""
+        if relation not in DATASETS or not (self.atom in {"f32", "f64"} or _is_whole(self.atom)):
+            return None
+        low, high = self.bounds or (0.0 if self.atom.startswith("u") else -_WIDEST, _WIDEST)
+        domain = datasets(self.size or _ROWS, low=low, high=high, relation=relation)
+        if not _is_whole(self.atom):
+            return domain
+        return tuple(pair for pair in domain.corners() if np.all(np.rint(pair.x) == pair.x))
 
     def two(self) -> tuple[Any, Any]:
         """Two values: the bounds, or 0 and 1 in the type."""

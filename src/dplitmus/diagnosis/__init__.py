@@ -15,7 +15,7 @@ from dplitmus.diagnosis.budget import growing
 from dplitmus.diagnosis.lattice import lattice
 from dplitmus.diagnosis.law import law as law_of
 from dplitmus.diagnosis.noise import correlation, dependent, family, one_sided, shared, silent_input
-from dplitmus.diagnosis.scale import odds, too_much
+from dplitmus.diagnosis.scale import odds, too_much, unclipped
 from dplitmus.diagnosis.values import atoms, repeated, special, symbols
 from dplitmus.verdict import Note
 
@@ -52,16 +52,18 @@ def _causes(subject: Subject) -> Iterator[Note]:
     if law is not None:
         yield from one_sided(subject, law)
     mixing = correlation(subject)
-    mixed = mixing is not None and mixing.clear and not mixing.singular
-    if mixing is not None:
-        yield from shared(subject, mixing)
+    together = list(shared(subject, mixing)) if mixing is not None else []
+    yield from together
+    # Sums of noisy answers are correlated with them, and nobody's mistake; but their losses do not add up.
+    mixed = mixing is not None and mixing.clear and not (mixing.singular and together)
     dependence = list(dependent(subject, law))
     if law is not None:
-        yield from family(subject, law)
-        if not dependence:
-            yield from too_much(
-                subject, law, mixed=mixing is not None and mixing.clear and not mixing.singular
-            )
+        wrong = list(family(subject, law))
+        yield from wrong
+        if wrong or dependence:
+            yield from unclipped(subject, law)
+        else:
+            yield from too_much(subject, law, mixed=mixed)
     elif subject.violated and not mixed:
         yield from odds(subject)
     yield from dependence

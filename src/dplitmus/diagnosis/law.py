@@ -31,6 +31,7 @@ _NEAR, _LEAST_NEAR = (
 _FITS = (
     2.0  # Kolmogorov's distance times the root of the draws; 1.6 has probability 0.001 with a fitted scale
 )
+_PRECISE = 0.25  # of the distance of the inputs: so well must a centre be known to be taken for the input
 _CLEARLY = 12.0  # nats by which one family explains the noise better than another
 
 
@@ -79,6 +80,8 @@ def _continuous(subject: Subject, *, reused: bool) -> Law | None:
     if any(not (scale > 0).all() for scale in scales):
         return None
     first = [part[:, 0][np.isfinite(part[:, 0])] for part in residuals]
+    if reused:
+        first = [np.unique(part) for part in first]
     standard = np.concatenate([np.abs(part) / scale[0] for part, scale in zip(first, scales, strict=True)])
     family, advantage = _family(standard, one_sided=direction != 0)
     if family is None:
@@ -120,8 +123,11 @@ def _placed(subject: Subject, rows: tuple[Floats, ...]) -> tuple[int, list[Float
         if directions[0] and directions[0] == directions[1]:
             return directions[0], ends, True
         errors = [1.5 * np.nanmean(np.abs(part), axis=0) / math.sqrt(len(part)) for part in away]
+        moves = ends[0] != ends[1]
+        precise = _PRECISE * np.abs(ends[1] - ends[0])
         if all(
             (np.abs(median - end) <= DEVIATIONS * error).all()
+            and (DEVIATIONS * error <= precise)[moves].all()
             for median, end, error in zip(medians, ends, errors, strict=True)
         ):
             return 0, ends, True
@@ -191,14 +197,16 @@ def _shift(
     subject: Subject, centres: list[Floats], scales: list[Floats], draws: int, *, exact: bool
 ) -> tuple[Floats, float]:
     """How far the query moves, per column of the output, and the relative error of that."""
-    if exact and subject.inputs is not None:
-        return subject.inputs[1] - subject.inputs[0], 0.0
     if subject.shift is not None:
         return subject.shift, 0.0
+    if exact and subject.inputs is not None:
+        return subject.inputs[1] - subject.inputs[0], 0.0
     shift = centres[1] - centres[0]
     noise = 1.25 * (scales[0] + scales[1]) / 2 * math.sqrt(2 / draws)
     moved = float(np.abs(shift).sum())
-    return shift, float(np.sqrt(np.square(noise).sum())) / moved if moved > 0 else math.inf
+    # Numbers that do not move at all seem to move by their noise, whichever way: that adds up.
+    error = float(np.sqrt(np.square(noise).sum()) + noise.sum() * math.sqrt(2 / math.pi) / DEVIATIONS)
+    return shift, error / moved if moved > 0 else math.inf
 
 
 def _on_a_grid(subject: Subject) -> Law | None:

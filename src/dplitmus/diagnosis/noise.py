@@ -193,9 +193,14 @@ def excess(subject: Subject, law: Law, *, mixed: bool) -> Excess | None:
     else:
         return None
     factor = one if mixed else factor
-    error = DEVIATIONS * math.hypot(law.error, law.shift_error)
-    low, high = factor / (1 + error), factor / (1 - error) if error < 1 else math.inf
-    return Excess(factor, low, high, one, int((losses > 1e-6 * losses.max()).sum()))
+    error, astray = DEVIATIONS * law.error, DEVIATIONS * law.shift_error
+    high = factor * (1 + astray) / (1 - error) if error < 1 else math.inf
+    return Excess(factor, at_least(factor, law), high, one, int((losses > 1e-6 * losses.max()).sum()))
+
+
+def at_least(loss: float, law: Law) -> float:
+    """The least that a loss can be which was computed from the law's shift and scale."""
+    return loss * max(0.0, 1 - DEVIATIONS * law.shift_error) / (1 + DEVIATIONS * law.error)
 
 
 def family(subject: Subject, law: Law) -> Iterator[Note]:
@@ -212,7 +217,7 @@ def family(subject: Subject, law: Law) -> Iterator[Note]:
         )
     if law.family == "uniform" and not law.direction:
         outside = float(np.abs(law.shift).max()) / (2 * scale)
-        if outside > subject.claim.delta + DEVIATIONS * law.error:
+        if at_least(outside, law) > subject.claim.delta:
             yield Note(
                 "DP311",
                 f"the noise is uniform on an interval of half width {scale:.4g} {nats}: where the interval "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dplitmus.diagnosis.noise import excess
+from dplitmus.diagnosis.noise import at_least, excess
 from dplitmus.diagnosis.subject import DEVIATIONS
 from dplitmus.mechanisms.zoo.gaussian import sigma_of
 from dplitmus.verdict import Note
@@ -36,17 +36,37 @@ def too_much(subject: Subject, law: Law, *, mixed: bool) -> Iterator[Note]:
         if alone.low > 1:
             yield _scale(subject, law, alone, 1)
         return
-    reach = float(np.abs(inputs[1] - inputs[0]).max()) if inputs is not None else 1.0
-    follows = _follows(subject, law) if reach > 1 else None
+    reach, follows = _unbounded(subject, law)
     names = _names(subject, law, found, found.numbers)
     if follows and not any(name in names for name in _COMMON):
-        yield _clipping(found, reach, follows)
+        yield _clipping(found.factor, reach, follows)
         if found.low / reach > 1:
             yield _scale(subject, law, found, found.numbers)
         return
     yield _scale(subject, law, found, found.numbers)
     if follows:
-        yield _clipping(found, reach, follows)
+        yield _clipping(found.factor, reach, follows)
+
+
+def unclipped(subject: Subject, law: Law) -> Iterator[Note]:
+    """A missing clip beside another cause, for which the factor of the loss means little.
+
+    Judged as if the noise were Laplace noise of the mean size that it has on the noisier input.
+    """
+    size = np.maximum(*law.scales) * {"Gaussian": math.sqrt(2 / math.pi), "uniform": 0.5}.get(law.family, 1.0)
+    factor = float((np.abs(law.shift) / np.resize(size, law.shift.size)).sum()) / subject.claim.epsilon
+    if at_least(factor, law) <= 1:
+        return
+    reach, follows = _unbounded(subject, law)
+    if follows:
+        yield _clipping(factor, reach, follows)
+
+
+def _unbounded(subject: Subject, law: Law) -> tuple[float, float | None]:
+    """How far apart the inputs are in one number, and, beyond 1, how far the outputs go along with them."""
+    inputs = subject.inputs
+    reach = float(np.abs(inputs[1] - inputs[0]).max()) if inputs is not None else 1.0
+    return reach, _follows(subject, law) if reach > 1 else None
 
 
 def _single(found: Excess) -> Excess:
@@ -119,12 +139,12 @@ def _follows(subject: Subject, law: Law) -> float | None:
     return farthest
 
 
-def _clipping(found: Excess, reach: float, times: float) -> Note:
+def _clipping(factor: float, reach: float, times: float) -> Note:
     return Note(
         "DP313",
         f"inputs are not clipped: those of this pair differ by up to {reach:.4g} in one number, and an input "
-        f"{times:g} times as far away moves the outputs {times:g} times as far. The noise would do for "
-        f"a change of {reach / found.factor:.4g}. Usually a bound on the inputs is assumed in the proof and "
+        f"{times:g} times as far away moves the outputs {times:g} times as far. Noise of this size would do "
+        f"for a change of {reach / factor:.4g}. Usually a bound on the inputs is assumed in the proof and "
         "enforced nowhere.",
     )
 

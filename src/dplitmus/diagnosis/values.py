@@ -88,7 +88,12 @@ def repeated(subject: Subject) -> Iterator[Note]:
     rows = subject.rows[0]
     if bits.precision(rows) == min(bits.FORMATS):
         return  # there are few 16-bit floats
-    if all(step_of(column) is not None or np.ptp(column) == 0 for column in rows.T):
+    columns = [
+        place
+        for place, column in enumerate(rows.T[:_MOST_COLUMNS])
+        if np.ptp(column) > 0 and step_of(column) is None
+    ]
+    if not columns:
         return
     keys = subject.sides[0].keys[subject.sides[0].is_plain]
     calls = subject.sides[0].calls[subject.sides[0].is_plain]
@@ -99,16 +104,27 @@ def repeated(subject: Subject) -> Iterator[Note]:
             "once for a whole batch. Differences between the records of a batch come out without noise.",
         )
         return
-    kept = ~np.isin(keys, _atoms(keys))
-    found = np.unique(keys[kept]).size
-    total = int(kept.sum())
-    if total >= FEW and total - found > max(_REPEATED * total, 5) and not _few_columns_move(rows):
-        how = "a short table of them" if total > _TABLE * found else "the same numbers for several draws"
+    for place in columns:
+        numbers = rows[:, place]
+        found, counts = np.unique(numbers[~np.isin(numbers, _atoms(numbers))], return_counts=True)
+        total = int(counts.sum())
+        if total < FEW or total - found.size <= max(_REPEATED * total, 5):
+            continue
+        if _candidates(found, counts, subject.rows[1][:, place]):
+            continue
+        how = "a short table of them" if total > _TABLE * found.size else "the same numbers for several draws"
+        where = f" in y[{place}]" if rows.shape[1] > 1 else ""
         yield Note(
             "DP307",
-            f"{total:,} outputs on x have only {found:,} different values, which lie on no grid: noise is "
-            f"used again. Usually it comes from {how}, a cache, or a generator that is seeded anew.",
+            f"{total:,} outputs on x have only {found.size:,} different values{where}, which lie on no grid: "
+            f"noise is used again. Usually it comes from {how}, a cache, or a generator that is seeded anew.",
         )
+        return
+
+
+def _candidates(found: Floats, counts: NDArray[np.intp], other: Floats) -> bool:
+    """Whether the other input gives the same values: a choice among candidates, no noise that is added."""
+    return bool(counts[np.isin(found, other)].sum() > counts.sum() / 2)
 
 
 def _one_per_call(keys: NDArray[np.uint64], calls: NDArray[np.intp]) -> bool:
@@ -118,16 +134,11 @@ def _one_per_call(keys: NDArray[np.uint64], calls: NDArray[np.intp]) -> bool:
     return alone and np.unique(np.concatenate(by_call)).size == len(by_call)
 
 
-def _atoms(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _atoms(numbers: Floats) -> Floats:
     """The few values that are much commoner than all others."""
-    found, counts = np.unique(keys, return_counts=True)
+    found, counts = np.unique(numbers, return_counts=True)
     common = np.flatnonzero(counts > 5 * np.median(counts))
     return np.asarray(found[common] if common.size <= _FEW_ATOMS else found[:0])
-
-
-def _few_columns_move(rows: Floats) -> bool:
-    """Whether most of the numbers are atoms, so that equal rows mean little."""
-    return bool(np.mean([np.unique(column).size for column in rows.T]) < 3)
 
 
 def atoms(subject: Subject) -> Iterator[Note]:

@@ -27,6 +27,7 @@ _KNOTS = np.linspace(0.02, 0.98, 7)
 _TWO_WIDTHS, _THREE_WIDTHS = np.array([0.3, 0.8]), np.array([0.05, 0.3, 0.8])
 _CORRELATED = 0.3  # the least correlation worth undoing
 _FURTHEST = 30.0  # standard deviations from the mean
+_MOVES = 1e-9  # the least deviation of a feature that tells something
 _MOST_PLACES = 16  # coordinates among which the place of the extremes is told
 
 
@@ -67,7 +68,9 @@ class Regression:
             # A rare feature must not become a huge one.
             furthest = np.abs(raw - self.centre).max(axis=0) / _FURTHEST
             deviation = np.sqrt(share @ np.square(raw - self.centre))
-            self.scale = np.maximum(np.maximum(deviation, furthest), 1e-9)
+            spread = np.maximum(deviation, furthest)
+            # One that never moved has no scale; should it move later, it is of order one as it is.
+            self.scale = np.where(spread > _MOVES, spread, 1.0)
             prior, steps = Posterior.prior(raw.shape[1] + 1, self.features.deviation), 8
         elif self.posterior is None:
             return
@@ -118,7 +121,7 @@ class Ramps:
         # In units of the knots' span, and not beyond twenty of it: single outliers would lead it astray.
         with np.errstate(over="ignore"):
             values = np.clip(np.nan_to_num((batch.oriented - low) / (high - low), nan=0.0), -20, 21)
-            knots = (self.knots - low) / (high - low)
+            knots = np.unique((self.knots - low) / (high - low))  # beside 1e17, 2 and 3 are one knot
         columns = [values.sum(axis=1)]
         for a, b in itertools.pairwise(knots):
             columns.append(np.clip((values - a) / (b - a), 0, 1).sum(axis=1))

@@ -112,6 +112,8 @@ def sensitivity(found: Sensitivity, *, version: str) -> dict[str, Any]:
         **_inputs(found.x, found.x_prime),
         "how": found.how,
         "additive": found.additive,
+        "relation": found.relation,
+        "claimed_by": found.claimed_by,
         "evaluations": found.evaluations,
         "failed": found.failed,
         "seed": found.seed,

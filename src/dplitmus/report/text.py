@@ -388,6 +388,9 @@ def sensitivity(found: Sensitivity, *, reproduce: str | None = None, width: int 
         f"      x' = {_value(found.x_prime)}",
     ]
     lines += [*_places(found.x, found.x_prime), f"      {found.how}", ""]
+    lines += _wrap(f"Claim: by {found.claimed_by}.") if found.claimed_by else []
+    lines += _wrap(f"Neighbours: {in_relation_words(found.relation)}.") if found.relation else []
+    lines += [""] if found.claimed_by else []
     if found.additive is False:
         lines += _wrap(
             "With the same seed the outputs on both inputs do not differ by the same amount in every draw: "
