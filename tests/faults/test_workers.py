@@ -100,6 +100,29 @@ def test_a_worker_that_hangs_is_overtaken_and_does_not_outlive_the_run(audit: Au
     assert result.log_wealth == expected.log_wealth
 
 
+def test_a_late_chunk_keeps_nobody_from_drawing_and_judging_the_next_ones() -> None:
+    """One call waits until ten others have been made; who waited for it would wait for ever."""
+    calls = 0
+    others = threading.Event()
+
+    def one(x: float, rng: np.random.Generator) -> float:
+        nonlocal calls
+        drawn = x + rng.laplace()
+        calls += 1
+        if calls == LATE:
+            others.wait(60)
+        if calls == LATE + 10:
+            others.set()
+        return drawn
+
+    LATE = 3 * 16 + 5  # behind the look at its habits  # noqa: N806
+    settings: dict[str, Any] = {"epsilon": 1.0, "neighbours": [(0.0, 1.0)], "samples": 60, "seed": 1}
+    with executors.opened("threads:2") as executor:
+        result = dplitmus.audit(dplitmus.each(one), executor=executor, **settings)
+    assert others.is_set()
+    assert result == dplitmus.audit(dplitmus.each(one), **settings)
+
+
 def test_a_worker_that_always_dies_is_a_failure_of_the_mechanism(audit: Audit) -> None:
     with pytest.raises(MechanismError, match=r"DP432.*times in a row"):
         audit("always_killed", on="processes:2")
@@ -339,7 +362,7 @@ def test_a_dask_worker_that_its_nanny_ends_for_memory_is_told(audit: Audit) -> N
 def test_a_scheduler_without_workers_is_told_and_so_is_one_that_stays_away(
     audit: Audit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(executors, "_PATIENCE", 10)
+    monkeypatch.setattr(executors, "_PATIENCE", 30)
     with (
         Cluster() as cluster,
         pytest.raises(InputError, match=r"executor=.*must have workers.*\n.*dask worker"),
