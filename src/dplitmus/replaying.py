@@ -43,7 +43,7 @@ class Replay:
 
 def replay(path: str | os.PathLike[str], *, number: int | None = None) -> Replay:
     """Run the audit of a saved finding again: a JSON file, or a report; `number` counts findings from 1."""
-    finding = _chosen(path, number)
+    finding = chosen(path, number)
     claim = finding["claim"]
     mechanism = target.load(
         finding["target"], epsilon=claim["epsilon"], dimension=_dimension(finding["pairs"])
@@ -67,7 +67,8 @@ def replay(path: str | os.PathLike[str], *, number: int | None = None) -> Replay
     return Replay(finding, result)
 
 
-def _chosen(path: str | os.PathLike[str], number: int | None) -> dict[str, Any]:
+def chosen(path: str | os.PathLike[str], number: int | None) -> dict[str, Any]:
+    """The finding of a file, or the one that is asked for."""
     found = findings.read(path)
     if number is None and len(found) > 1:
         raise findings.refusal(path, f"it holds {len(found)} findings: say which, with --number 1 and so on")

@@ -17,7 +17,6 @@ import threading
 import time
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,7 +26,7 @@ from dplitmus.adapters import mechanism_of
 from dplitmus.errors import InputError, MechanismError, in_words, one_line
 from dplitmus.mechanisms.base import as_callee
 from dplitmus.samples import digest_of, probed, telling, within
-from dplitmus.target import load
+from dplitmus.target import load, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,7 +82,7 @@ class Parcel:
     @cached_property
     def packed(self) -> Packed:
         """The bytes that travel; made once."""
-        target = _absolute(self.target) if self.target else None
+        target = resolved(self.target) if self.target else None
         data = b"" if target else _pickled(self.mechanism)
         details = _pickled(self.details) if target and self.details is not None else b""
         return Packed(target, data, details, self.handling, _here())
@@ -234,12 +233,6 @@ def check_workers(known: Acquaintance, dispatch: Dispatch) -> None:
 
 def _here() -> tuple[str, int]:
     return socket.gethostname(), os.getpid()
-
-
-def _absolute(target: str) -> str:
-    """The same target from any directory."""
-    place, _, name = target.rpartition(":")
-    return f"{Path(place).resolve()}:{name}" if place.endswith(".py") else target
 
 
 def _pickled(mechanism: object) -> bytes:
