@@ -119,6 +119,7 @@ class Journal:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 self._file = self.path.open("xb")
                 _lock(self._file, self.path)
+                _keep_name(self.path)
                 self._file.write(self._line(self._header))
             for key, data in self._waiting:
                 self._file.write(self._line([list(key), data()]))
@@ -283,6 +284,16 @@ def _items(data: Any, name: str, kind: type, length: int | None) -> Any:
 
 def _no_constant(name: str) -> float:
     raise ValueError(name)  # bare NaN and Infinity are no JSON
+
+
+def _keep_name(path: Path) -> None:
+    """Force the name of a new file to the disk: without it a loss of power may take the file away."""
+    with contextlib.suppress(OSError):  # not every system can do it
+        directory = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
 
 
 def _lock(file: IO[bytes], path: Path) -> None:
