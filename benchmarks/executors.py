@@ -124,7 +124,7 @@ def main() -> None:
             f"{samples:>13,} draws: {megabytes:.0f} MB, {ratio:.2f} times the first, {seconds:.0f} s",
             flush=True,
         )
-        samples *= 3 if samples >= 10**7 else 10
+        samples *= 10
     print(f"peak of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
 
 
