@@ -16,10 +16,14 @@ import resource
 import sys
 import tempfile
 import time
+import tomllib
 import traceback
 from collections import deque
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import click
 
 import _dplitmus_pytest as plugin
 import dplitmus
@@ -27,6 +31,7 @@ from dplitmus import findings
 from dplitmus.adapters.program import _Run
 from dplitmus.chunks import Chunk, Desk, Pending
 from dplitmus.cli_audit import pairs_from_json
+from dplitmus.cli_text.training import train
 from dplitmus.dispatch import Dispatch
 from dplitmus.errors import DplitmusError
 from dplitmus.executors import Inline
@@ -36,6 +41,7 @@ from dplitmus.outputs import encode
 from dplitmus.report import index
 from dplitmus.search import Judge
 from dplitmus.shipping import Parcel
+from dplitmus.text.settings import TextSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +68,23 @@ TOKENS = [
     *(b"\\", b"\\u0000", b"\\ud800", b"\x00", b"\xff", b"9" * 400, b"[" * 2000, b'{"a":' * 500),
     *(b"</script>", b"<script>", b"'", b"=", b"\n", b"# ", b"2026-11-16"),
 ]
-SHARES = {"program": 0.35, "pairs": 0.3, "settings": 0.1, "journal": 0.15, "finding": 0.05, "page": 0.05}
+SHARES = {
+    "program": 0.35,
+    "pairs": 0.3,
+    "settings": 0.05,
+    "config": 0.1,
+    "journal": 0.15,
+    "finding": 0.025,
+    "page": 0.025,
+}
+CONFIG = """out = "model"
+epsilon = 10.0
+latent = 4
+private-column = ["gender"]
+truncate = true
+epochs = 1e1
+seed = 7
+"""
 
 
 def noise(x: Any, n: int, rng: np.random.Generator) -> Any:
@@ -202,6 +224,28 @@ class Fuzz:
         (self.file.parent / "pyproject.toml").write_bytes(self.damaged(words))
         plugin._from_project(self.file.parent)  # noqa: SLF001
 
+    def config(self) -> None:
+        """The TOML file of a text command: its options, and the settings that are made of them."""
+        text = CONFIG.encode()
+        if self.chance.random() < 0.5:
+            name = self.chance.choice(list(tomllib.loads(CONFIG)))
+            text += f"{name.replace('-', '_')} = {self.toml()}\n".encode(errors="surrogatepass")
+            text = text.replace(name.encode() + b" ", b"# ", 1)
+        else:
+            text = self.damaged(text)
+        self.file.write_bytes(text)
+        given = train.make_context("train", ["adept", "--config", str(self.file)]).params
+        shared = {field.name: given[field.name] for field in fields(TextSettings) if field.name in given}
+        TextSettings().changed({name: value for name, value in shared.items() if value is not None})
+
+    def toml(self) -> str:
+        """Any TOML value."""
+        return self.chance.choice(
+            ["1", "-1", "0", "1e400", "nan", "-inf", "9" * 5000, "2026-11-16", "12:00:00", '""', '"x"', "[]",
+             "{}", "[[]]", "[1, 2]", "['a', 1, {}]", "{a = 1}", "true", "0x" + "f" * 400, "5e-324", "1.5",
+             "[" * 900 + "]" * 900, '"\\u0000"', "'<b>'"]
+        )  # fmt: skip
+
 
 def main() -> None:
     """Feed all readers and print the figures."""
@@ -214,6 +258,7 @@ def main() -> None:
             "program": fuzz.program,
             "pairs": fuzz.pairs,
             "settings": fuzz.settings,
+            "config": fuzz.config,
             "journal": fuzz.journal,
             "finding": fuzz.finding_,
             "page": fuzz.page_,
@@ -229,7 +274,7 @@ def main() -> None:
                 started = time.process_time()
                 try:
                     reader()
-                except DplitmusError:
+                except (DplitmusError, click.ClickException):
                     refused += 1
                 except Exception:  # noqa: BLE001  (that is what is counted)
                     failed += 1

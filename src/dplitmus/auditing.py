@@ -29,7 +29,7 @@ from dplitmus.neighbours import LEVELS
 from dplitmus.outputs import join
 from dplitmus.samples import ON_ERROR, Habits, Stock, checked_samples, checked_seed, habits, stream
 from dplitmus.search import Arm, Search, detectable_epsilon
-from dplitmus.shipping import Handling, Parcel, check_workers
+from dplitmus.shipping import Acquaintance, Handling, Parcel, check_workers
 from dplitmus.target import importable_name
 from dplitmus.verdict import (
     Alphas,
@@ -149,9 +149,7 @@ def audit(
         budget = min(samples, _LARGEST_STOCK // (2 * len(arms)))
         for arm in arms:
             arm.stock = Stock.draw(callee, arm.pair, budget, stream(seed, _PHASE_STOCK, arm.number))
-    executor = executor or Inline()
-    if not isinstance(executor, Inline) and not seen.repeats:
-        check_workers(parcel, Dispatch(executor, seen.replays), arms[0].pair.x, seed, seen)
+    dispatch = _dispatch(executor or Inline(), parcel, seen, arms[0].pair.x, seed)
     search = Search(
         parcel=parcel,
         claim=claim,
@@ -167,8 +165,8 @@ def audit(
     )
     ledger = journal if isinstance(journal, Journal) or journal is None else Journal(journal)
     if ledger is not None:
-        ledger.begin(_spec(search, seen, samples=samples, alpha=alpha, stop=stop, level=level))
-    desk = Desk(Dispatch(executor, replays=seen.replays), ledger)
+        ledger.begin(_spec(search, seen, samples=samples, alpha=alpha, stop=stop, level=level), own=seen.own)
+    desk = Desk(dispatch, ledger)
     answers = _Answers()
     finished = True
     try:
@@ -219,6 +217,15 @@ def audit(
         distributions=_distributions(search, answers, refuted=refuted),
         seconds=time.monotonic() - started,
     )
+
+
+def _dispatch(executor: Executor, parcel: Parcel, seen: Habits, x: Any, seed: int) -> Dispatch:
+    """Ready to hand out tasks: workers elsewhere are looked at, unless all draws are made here."""
+    dispatch = Dispatch(executor, replays=seen.replays)
+    if not isinstance(executor, Inline) and not seen.repeats:
+        dispatch.known = known = Acquaintance(parcel, x, seed, seen.replays)
+        check_workers(known, dispatch)
+    return dispatch
 
 
 def _elsewhere(asked: Asked, given: str | None, target: str | None) -> str | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from dplitmus import executors, journal
@@ -98,19 +98,34 @@ def examined(chunk: Chunk, examiner: Examiner[Answer]) -> Answer:
     return examiner.examine(chunk.draw())
 
 
+def _all_examined(chunks: list[Chunk], examiner: Examiner[Answer]) -> list[Answer]:
+    """On a worker: several chunks, one by one, by an examiner that travelled once."""
+    return [examined(chunk, examiner) for chunk in chunks]
+
+
 def _drawn(chunk: Chunk, first: int, last: int) -> Batch:
     """On a worker: some pieces of a chunk that is shared out."""
     return chunk.draw(first, last)
 
 
 @dataclass
+class Shared(Generic[Answer]):
+    """A task with several chunks; their answers are taken from it one by one."""
+
+    order: Order
+    size: int
+    answers: Iterator[Answer] | None = None
+
+
+@dataclass
 class Pending(Generic[Answer]):
-    """A chunk on its way, in one task or several; or an answer that a journal holds."""
+    """A chunk on its way, in one task or several, or with others in one; or what a journal holds."""
 
     chunk: Chunk
     examiner: Examiner[Answer]
     orders: list[Order]
     recorded: Any = None
+    shared: Shared[Answer] | None = None
 
 
 @dataclass
@@ -157,32 +172,71 @@ class Desk:
                 return examiner.from_data(pending.recorded, chunk)
             except (ValueError, OverflowError) as error:
                 raise journal.refusal(self.journal.path, "an entry of it is no answer") from error
-        parts = [self.dispatch.result(order) for order in pending.orders]
-        self._note_pace(sum(part.seconds for part in parts) / chunk.size)
-        if len(parts) == 1:
-            answer: Answer = parts[0].answer
+        if pending.shared is not None:
+            answer = self._next_of(pending.shared)
         else:
-            answer = examiner.examine(chunk.joined([part.answer for part in parts]))
+            parts = [self.dispatch.result(order) for order in pending.orders]
+            self._note_pace(sum(part.seconds for part in parts) / chunk.size)
+            if len(parts) == 1:
+                answer = parts[0].answer
+            else:
+                answer = examiner.examine(chunk.joined([part.answer for part in parts]))
         if self.journal is not None:
             self.journal.append(chunk.key, lambda: examiner.as_data(answer))
         return answer
 
     def answers(
-        self, asked: Iterator[tuple[Chunk, Examiner[Answer]]], in_flight: int
+        self, chunks: Iterator[Chunk], examiner: Examiner[Answer], in_flight: int, left: int
     ) -> Iterator[tuple[Chunk, Answer]]:
-        """The answers on all these chunks, in their order, with so many in flight."""
+        """The answers on the chunks that are left, in their order, with so many tasks in flight.
+
+        A task has so many chunks that it takes about a second, for an examiner may weigh far more than its
+        answers; not so many that a worker would wait for others at the end.
+        """
         waiting: deque[Pending[Answer]] = deque()
         try:
-            for chunk, examiner in asked:
-                waiting.append(self.submit(chunk, examiner))
-                if len(waiting) >= in_flight:
+            while left or waiting:
+                together = min(self._together(waiting[-1].chunk.size if waiting else 0, left), max(1, left))
+                if left and len(waiting) < in_flight * together:
+                    waiting.extend(self._submit_together(list(islice(chunks, together)), examiner))
+                    left -= together
+                else:
                     pending = waiting.popleft()
                     yield pending.chunk, self.result(pending)
-            while waiting:
-                pending = waiting.popleft()
-                yield pending.chunk, self.result(pending)
         finally:
             self.drop(waiting)
+
+    def _submit_together(self, chunks: list[Chunk], examiner: Examiner[Answer]) -> Iterator[Pending[Answer]]:
+        if len(chunks) == 1:
+            yield self.submit(chunks[0], examiner)
+            return
+        recorded = [self.journal.reserve(chunk.key) if self.journal else None for chunk in chunks]
+        todo = [chunk for chunk, known in zip(chunks, recorded, strict=True) if known is None]
+        shared = None
+        if todo:
+            order = self.dispatch.submit(
+                _all_examined, todo, examiner, plausible=lambda answers: _plausible(examiner, answers, todo)
+            )
+            shared = Shared[Answer](order, sum(chunk.size for chunk in todo))
+        for chunk, known in zip(chunks, recorded, strict=True):
+            if known is None and shared is not None:
+                yield Pending(chunk, examiner, [shared.order], shared=shared)
+            else:
+                yield Pending(chunk, examiner, [], known)
+
+    def _next_of(self, shared: Shared[Answer]) -> Answer:
+        if shared.answers is None:
+            timed = self.dispatch.result(shared.order)
+            self._note_pace(timed.seconds / shared.size)
+            shared.answers = iter(timed.answer)
+        return next(shared.answers)
+
+    def _together(self, size: int, left: int) -> int:
+        """Chunks of a task."""
+        seconds = self.pace * size
+        if not seconds or self.capacity == 1:
+            return 1
+        return max(1, min(int(_TASK_SECONDS / seconds), left // (4 * self.capacity)))
 
     def drop(self, waiting: deque[Pending[Any]]) -> None:
         """Forget chunks that will not be needed."""
@@ -197,6 +251,14 @@ class Desk:
 
     def _note_pace(self, pace: float) -> None:
         self.pace = pace if not self.pace else 0.7 * self.pace + 0.3 * pace
+
+
+def _plausible(examiner: Examiner[Any], answers: Any, chunks: list[Chunk]) -> bool:
+    return (
+        isinstance(answers, list)
+        and len(answers) == len(chunks)
+        and all(examiner.plausible(answer, chunk.size) for answer, chunk in zip(answers, chunks, strict=True))
+    )
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from dplitmus.console import FOUND, Count, examples, say
+from dplitmus.errors import one_line
 
 
 @click.command(
@@ -23,10 +24,15 @@ def replay(file: str, number: int | None) -> int:
     The FILE is the JSON of an audit or a report that holds it. It names the mechanism's code, which is
     loaded and run. Exit status: 1 if the claim is violated, 0 if not.
     """
+    from dplitmus.replaying import chosen
     from dplitmus.replaying import replay as again
     from dplitmus.report import text
+    from dplitmus.target import resolved
     from dplitmus.verdict import Verdict
 
+    # A file may name any code: who replays it sees which, before it runs.
+    code = resolved(str(chosen(file, number)["target"]))
+    click.echo(f"Runs:  {one_line(code, 1000)}", err=True)
     replayed = again(file, number=number)
     words = {
         "stands": "The finding stands: the same draws, the same numbers.",

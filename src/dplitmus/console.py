@@ -48,7 +48,8 @@ class Count(_IntegerType):
         if isinstance(value, int):
             return value
         try:
-            return int(value)
+            if isinstance(value, str):  # int(1.5) would be 1
+                return int(value)
         except ValueError:
             pass
         try:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dplitmus.errors import MechanismError
 
@@ -24,17 +24,33 @@ _SHORTEST_WAIT, _LATE = 2.0, 4.0  # seconds; times as long as the slowest task s
 
 
 class Timed(NamedTuple):
-    """An answer and how long it took."""
+    """An answer, how long it took, and who says so, if that was asked."""
 
     answer: Any
     seconds: float
+    worker: Any = None
 
 
-def timed(work: Callable[..., Any], *arguments: Any) -> Timed:
-    """On a worker: do the work and look at the clock."""
+class Known(Protocol):
+    """Knows the workers (`shipping.Acquaintance`)."""
+
+    @property
+    def question(self) -> Callable[[], Any]:
+        """What every task asks its worker before it works."""
+
+    def plausible(self, answer: Any) -> bool:
+        """Whether this may be the answer to the question."""
+
+    def meet(self, answer: Any) -> None:
+        """Take note of the worker, or refuse it."""
+
+
+def timed(question: Callable[[], Any] | None, work: Callable[..., Any], *arguments: Any) -> Timed:
+    """On a worker: introduce itself, do the work and look at the clock."""
+    worker = question() if question is not None else None
     started = time.perf_counter()
     answer = work(*arguments)
-    return Timed(answer, time.perf_counter() - started)
+    return Timed(answer, time.perf_counter() - started, worker)
 
 
 @dataclass(eq=False)
@@ -58,6 +74,7 @@ class Dispatch:
 
     executor: Executor
     replays: bool
+    known: Known | None = None  # the workers that were met; None where they cannot matter
     orders: list[Order] = field(default_factory=list)
     deaths: int = 0
     slowest: float = 0.0
@@ -76,7 +93,7 @@ class Dispatch:
         while True:
             try:
                 timed_answer = self._first(order)
-                if isinstance(timed_answer, Timed) and order.plausible(timed_answer.answer):
+                if self._plausible(order, timed_answer):
                     break
                 self._died("answered with damaged data")
                 order.futures = []
@@ -87,6 +104,8 @@ class Dispatch:
                 if type(error).__name__ not in {"KilledWorker", "CommClosedError"}:  # Dask's
                     raise
                 self._revive(error)
+        if self.known is not None:
+            self.known.meet(timed_answer.worker)
         self.deaths = 0
         self.slowest = max(self.slowest, timed_answer.seconds)
         self.drop([order])
@@ -101,9 +120,10 @@ class Dispatch:
                 self.orders.remove(order)
 
     def _hand_over(self, order: Order) -> None:
+        question = self.known.question if self.known is not None else None
         for _ in range(_DEATHS):
             try:
-                order.futures.append(self.executor.submit(timed, order.work, *order.arguments))
+                order.futures.append(self.executor.submit(timed, question, order.work, *order.arguments))
             except BrokenExecutor as error:
                 self._revive(error)
             else:
@@ -126,6 +146,11 @@ class Dispatch:
             idle = all(other.done for other in self.orders if other is not order)
             if self.replays and idle and len(order.futures) < _COPIES:
                 self._hand_over(order)
+
+    def _plausible(self, order: Order, answer: Any) -> bool:
+        if not isinstance(answer, Timed) or (self.known and not self.known.plausible(answer.worker)):
+            return False
+        return order.plausible(answer.answer)
 
     def _revive(self, error: BaseException) -> None:
         """Make the executor again, and hand it everything that has no answer."""

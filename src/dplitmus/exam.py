@@ -164,8 +164,7 @@ class Room:
             for number, size in enumerate(Plan(draws, rows))
         )
         in_flight = max(_IN_FLIGHT, 2 * self.desk.capacity)
-        asked = ((chunk, examiner) for chunk in chunks)
-        for chunk, answer in self.desk.answers(asked, in_flight):
+        for chunk, answer in self.desk.answers(chunks, examiner, in_flight, -(-draws // rows)):
             if self.search.progress:
                 self.search.progress(chunk.size)
             yield answer

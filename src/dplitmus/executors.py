@@ -14,7 +14,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dplitmus.errors import MissingExtraError, bad_value, whole_number
+from dplitmus.errors import MechanismError, MissingExtraError, bad_value, one_line, whole_number
 from dplitmus.isolation import serve_the_parent
 
 if TYPE_CHECKING:
@@ -51,7 +51,14 @@ class Renewable(Executor):
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Hand over to the executor of this moment."""
         if self._now is None:
-            self._now = self.make()
+            try:
+                self._now = self.make()
+            except OSError as error:
+                raise MechanismError(
+                    f"the executor broke and cannot be made again: {one_line(str(error), 200)}",
+                    code="DP432",
+                    help="see why, and go on from the journal: --resume",
+                ) from error
         return self._now.submit(fn, *args, **kwargs)
 
     def renew(self) -> None:
@@ -64,6 +71,10 @@ class Renewable(Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
         """End it, and what hangs in it."""
         self.renew()
+
+
+class _WorkerlessError(OSError):
+    """A Dask scheduler without workers."""
 
 
 @contextlib.contextmanager
@@ -178,6 +189,11 @@ def _dask(rest: str, words: str) -> Renewable:
             client: Any = distributed.Client(cluster)  # type: ignore[no-untyped-call]
         else:
             client = distributed.Client(rest, timeout=_PATIENCE)  # type: ignore[no-untyped-call]
+            try:
+                client.wait_for_workers(1, timeout=_PATIENCE)
+            except TimeoutError as error:
+                client.close(timeout=5)
+                raise _WorkerlessError(f"it had none for {_PATIENCE:g} s") from error
         executor: Executor = client.get_executor(pure=False)
         return executor
 
@@ -190,6 +206,9 @@ def _dask(rest: str, words: str) -> Renewable:
 
     try:
         workers = count or _remote_size(make, discard)
+    except _WorkerlessError as error:
+        help_ = f"start one:  dask worker {rest}"
+        raise bad_value("executor", words, f"have workers: {error}", help=help_) from error
     except (OSError, ValueError) as error:
         reason = "reach a Dask scheduler: " + (str(error) or type(error).__name__)
         help_ = "start one:  dask scheduler --host 127.0.0.1"

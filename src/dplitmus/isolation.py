@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 # What else a mechanism imports may hold a generator or a cache that forks would share: each imports its own.
 _SHARED = ("numpy", "scipy", "sklearn")
 _WATCH = 1.0  # seconds between two looks whether the parent is alive
+_STARTING = threading.Lock()  # what is changed while a process starts is global
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
@@ -56,11 +57,7 @@ class Isolated:
         here, there = context.Pipe()
         process = context.Process(target=_serve, args=(there, self.parcel, self.limits.memory), daemon=True)
         try:
-            process.start()
-        except AssertionError as error:  # the words of multiprocessing
-            raise InputError(
-                "a daemonic worker cannot isolate calls", code="DP233", help="isolate with processes or loky"
-            ) from error
+            _start(process)
         except Exception as error:
             raise InputError(
                 f"{self.name} cannot be sent to another process: {type(error).__name__}: "
@@ -96,6 +93,27 @@ class Isolated:
             code="DP432",
             help="raise --memory-limit, or call the mechanism by itself to see why",
         )
+
+
+def _start(process: Any) -> None:
+    """Start a process, in the worker of a pool too.
+
+    Dask's workers are daemonic, and daemonic processes may have no children, lest these outlive them; ours
+    look after their parent (`serve_the_parent`). loky's have a start method that a fresh process would look
+    for and not find.
+    """
+    with _STARTING:
+        here, method = multiprocessing.current_process(), multiprocessing.get_start_method(allow_none=True)
+        daemonic, here.daemon = here.daemon, False
+        foreign = method is not None and method not in {"fork", "forkserver", "spawn"}
+        if foreign:
+            multiprocessing.set_start_method("spawn", force=True)
+        try:
+            process.start()
+        finally:
+            here.daemon = daemonic
+            if foreign:
+                multiprocessing.set_start_method(method, force=True)
 
 
 def memory_limit(text: str | int) -> int:

@@ -5,14 +5,15 @@ are some, and writes new ones behind them. A journal is data: nothing in it is e
 in memory at a time.
 
 Format, version 1. A line is `CHECKSUM PAYLOAD`: 16 hexadecimal digits and JSON. The first payload is
-{"dplitmus-journal": 1, "spec": {...}}; the others are [[key...], data] in the order in which chunks are
-merged. A checksum (BLAKE2b, 8 bytes) covers its payload and the checksum before it, so that a line that is
-cut off, changed, missing or moved shows, and with it all that follow: they are cut off, and drawn again.
+{"dplitmus-journal": 1, "spec": {...}, "own": ...}; the others are [[key...], data] in the order in which
+chunks are merged. A checksum (BLAKE2b, 8 bytes) covers its payload and the checksum before it, so that a
+line that is cut off, changed, missing or moved shows, and with it all that follow: they are cut off, and
+drawn again.
 
 Guarantee: a run that is continued ends with the result that it would have had. The search asks for answers
 in an order that depends on the earlier answers and the spec alone; the first k come from the journal, the
 others are drawn from the streams that belong to their keys. (A mechanism that does not replay goes on with
-fresh draws: what is lost was seen by nobody.)
+fresh draws: what is lost was seen by nobody. One whose own generator starts all over again is refused.)
 """
 
 from __future__ import annotations
@@ -69,14 +70,21 @@ class Journal:
         seed = spec.get("seed")
         return seed if isinstance(seed, int) and not isinstance(seed, bool) else None
 
-    def begin(self, spec: Mapping[str, Any]) -> None:
-        """The journal of a run with this spec: a new one, or the rest of an earlier one."""
-        self._header = {"dplitmus-journal": VERSION, "spec": json.loads(json.dumps(dict(spec)))}
+    def begin(self, spec: Mapping[str, Any], *, own: str | None = None) -> None:
+        """The journal of a run with this spec: a new one, or the rest of an earlier one.
+
+        `own` names the first outputs of a mechanism that does not replay. If the earlier run began with the
+        same, its noise starts all over again: what is drawn now would repeat what is recorded.
+        """
+        self._header = {"dplitmus-journal": VERSION, "spec": json.loads(json.dumps(dict(spec))), "own": own}
         self._next_write = time.monotonic() + self.delay
         if self.must_exist or self.path.exists():
             self._open()
             try:
-                self._compare(self._first_line()["spec"])
+                header = self._first_line()
+                self._compare(header["spec"])
+                if own is not None and header.get("own") == own:
+                    raise refusal(self.path, "the mechanism holds a generator that starts all over again")
             except InputError:
                 self._abandon()
                 raise
@@ -111,6 +119,7 @@ class Journal:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 self._file = self.path.open("xb")
                 _lock(self._file, self.path)
+                _keep_name(self.path)
                 self._file.write(self._line(self._header))
             for key, data in self._waiting:
                 self._file.write(self._line([list(key), data()]))
@@ -275,6 +284,16 @@ def _items(data: Any, name: str, kind: type, length: int | None) -> Any:
 
 def _no_constant(name: str) -> float:
     raise ValueError(name)  # bare NaN and Infinity are no JSON
+
+
+def _keep_name(path: Path) -> None:
+    """Force the name of a new file to the disk: without it a loss of power may take the file away."""
+    with contextlib.suppress(OSError):  # not every system can do it
+        directory = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
 
 
 def _lock(file: IO[bytes], path: Path) -> None:

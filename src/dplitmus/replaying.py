@@ -49,7 +49,7 @@ class Replay:
 
 def replay(path: str | os.PathLike[str], *, number: int | None = None) -> Replay:
     """Run the audit of a saved finding again: a JSON file, or a report; `number` counts findings from 1."""
-    finding = _chosen(path, number)
+    finding = chosen(path, number)
     claim = finding["claim"]
     pairs = [_pair(pair) for pair in finding["pairs"]]
     result = auditing.audit(
@@ -84,7 +84,8 @@ def _mechanism(finding: dict[str, Any], pairs: list[tuple[Any, Any]]) -> Any:
     return target.load(finding["target"], epsilon=epsilon, dimension=_dimension(finding["pairs"]))
 
 
-def _chosen(path: str | os.PathLike[str], number: int | None) -> dict[str, Any]:
+def chosen(path: str | os.PathLike[str], number: int | None) -> dict[str, Any]:
+    """The finding of a file, or the one that is asked for."""
     found = findings.read(path)
     if number is None and len(found) > 1:
         choose = f"say which one to replay: --number 1 to {len(found)}"

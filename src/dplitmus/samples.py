@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import math
 import secrets
 import threading
 import traceback
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
 CHUNK_VALUES = 2**20  # doubles per chunk: 8 MiB, where allocation becomes cheap (huge pages)
 _PROBE, _PROBE_SLOW = 64, 16  # draws of each call that looks at a mechanism's habits
-_ON_THE_WAY = {"DP231", "DP233"}  # a mechanism that never got to where it was to be called has not failed
+_LONGER = {False: (256, 1024), True: (64,)}  # where these do not tell: batched, and one draw at a time
+_MIRACLE = 1e-8
 _PHASE_PROBE = 30
 _TRIES = 20  # of a call whose exceptions are retried
 ON_ERROR = ("fail", "symbol", "retry")
@@ -150,29 +152,59 @@ class Habits(NamedTuple):
     repeats: bool  # another generator, the same outputs: there is a fixed seed inside
     replays: bool  # the same generator, the same outputs
     digest: str = ""  # of the first outputs: another run can see whether the mechanism is the same
+    own: str | None = None  # the same, if noise of its own made them: another run must not see them again
 
 
 def habits(callee: Callee, x: object, seed: int) -> Habits:
     """Call the mechanism twice with one random stream, and once with another.
 
-    A mechanism with few possible outputs may repeat itself by chance; it is not said to repeat.
+    Few possible outputs may be equal by chance: then longer calls decide, where they are cheap or where the
+    equality would mean a fixed seed.
     """
     probe = _PROBE_SLOW if callee.one_at_a_time else _PROBE
-    first, again, other = (probed(callee, x, seed, key) for key in (0, 0, 1))
-    varied = np.unique(first).size > probe // 4
+    seen = 0
+    digest = ""
+    for draws in (probe, *_LONGER[callee.one_at_a_time]):
+        first, again, other = (probed(callee, x, seed, key, draws) for key in (0, 0, 1))
+        seen += 3 * draws
+        digest = digest or digest_of(first)
+        constant = np.unique(np.concatenate([first, again, other])).size == 1
+        suspicious = bool(np.array_equal(first, other))
+        if constant or telling(first) or (callee.one_at_a_time and not suspicious):
+            break
+    repeats = suspicious and telling(first)
+    replays = callee.takes_rng and bool(np.array_equal(first, again))
     return Habits(
-        seen=3 * probe,
-        constant=np.unique(np.concatenate([first, again, other])).size == 1,
-        repeats=varied and bool(np.array_equal(first, other)),
-        replays=callee.takes_rng and bool(np.array_equal(first, again)),
-        digest=hashlib.blake2b(first.tobytes(), digest_size=8).hexdigest(),
+        seen=seen,
+        constant=constant,
+        repeats=repeats,
+        replays=replays,
+        digest=digest,
+        own=None if repeats or replays or not telling(first) else digest_of(first),
     )
 
 
-def probed(callee: Callee, x: object, seed: int, key: int = 0) -> NDArray[np.uint64]:
+def probed(
+    callee: Callee, x: object, seed: int, key: int = 0, draws: int | None = None
+) -> NDArray[np.uint64]:
     """A few outputs on one input, as keys that are equal for equal outputs."""
-    probe = _PROBE_SLOW if callee.one_at_a_time else _PROBE
-    return draw_encoded(callee, x, probe, stream(seed, _PHASE_PROBE, key)).keys
+    draws = draws or (_PROBE_SLOW if callee.one_at_a_time else _PROBE)
+    return draw_encoded(callee, x, draws, stream(seed, _PHASE_PROBE, key)).keys
+
+
+def digest_of(keys: NDArray[np.uint64]) -> str:
+    """A short name of these outputs."""
+    return hashlib.blake2b(keys.tobytes(), digest_size=8).hexdigest()
+
+
+def telling(keys: NDArray[np.uint64]) -> bool:
+    """Whether the same outputs again, from fresh noise, would be a miracle: probability below 1e-8, about.
+
+    Estimated from how often two of these outputs are equal.
+    """
+    _, counts = np.unique(keys, return_counts=True)
+    collision = float(((counts / keys.size) ** 2).sum())
+    return bool(collision < 1 and -keys.size * math.log(collision) > -math.log(_MIRACLE))
 
 
 @dataclass(frozen=True)
@@ -303,8 +335,8 @@ def _called(callee: Callee, x: Any, n: int, rng: np.random.Generator) -> Any:
     except (MechanismError, KeyboardInterrupt):
         raise
     except BaseException as error:  # a mechanism that calls sys.exit has failed, not finished
-        if isinstance(error, InputError) and error.code in _ON_THE_WAY:
-            raise
+        if isinstance(error, InputError) and error.code == "DP231":
+            raise  # it never got to where it was to be called, and has not failed
         raise _raised(callee, error) from error
 
 
@@ -312,8 +344,11 @@ def _raised(callee: Callee, error: BaseException) -> MechanismError:
     last = traceback.extract_tb(error.__traceback__)[-1]
     inside = last.filename != __file__  # built-in functions leave no trace of their own
     place = f"  ({Path(last.filename).name}:{last.lineno})" if inside else ""
+    help_ = "call it yourself as mechanism(numpy.zeros(dimension), 10, numpy.random.default_rng())"
+    if isinstance(error, MemoryError):
+        help_ = "give it more memory: fewer workers at once, or fewer draws at a time (--piece)"
     return MechanismError(
         f"{callee.name} raised {type(error).__name__}: {one_line(in_words(str, error), 200)}{place}",
         code="DP401",
-        help="call it yourself as mechanism(numpy.zeros(dimension), 10, numpy.random.default_rng())",
+        help=help_,
     )

@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import pickle
 import random
+import secrets
 import socket
 import sys
+import threading
 import time
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,20 +25,19 @@ from dplitmus import isolation
 from dplitmus.adapters import mechanism_of
 from dplitmus.errors import InputError, MechanismError, in_words, one_line
 from dplitmus.mechanisms.base import as_callee
-from dplitmus.samples import probed, within
-from dplitmus.target import load
+from dplitmus.samples import digest_of, probed, telling, within
+from dplitmus.target import load, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from dplitmus.dispatch import Dispatch
     from dplitmus.mechanisms.base import Callee
-    from dplitmus.samples import Habits
 
 _ROUNDS, _PAUSE = 6, 0.05  # of the question who is there; so long a worker answers, that others get some, too
-_FEWEST_OTHERS = 8  # outputs beside the most common one, from which equal outputs cannot be chance
+_FEW_DRAWS = 4  # of a slow mechanism that replays: enough to see that a worker draws what is drawn here
+_LONGEST = 4  # times as many draws, where outputs are few and nothing replays
+_OPENING, _ASKING = threading.Lock(), threading.Lock()
 
 
 class Handling(NamedTuple):
@@ -82,7 +82,7 @@ class Parcel:
     @cached_property
     def packed(self) -> Packed:
         """The bytes that travel; made once."""
-        target = _absolute(self.target) if self.target else None
+        target = resolved(self.target) if self.target else None
         data = b"" if target else _pickled(self.mechanism)
         details = _pickled(self.details) if target and self.details is not None else b""
         return Packed(target, data, details, self.handling, _here())
@@ -103,9 +103,15 @@ class Arrived:
         return unpacked(self.packed).callee
 
 
-@lru_cache(maxsize=8)
 def unpacked(packed: Packed) -> Parcel:
-    """Open a parcel, once in each worker; the second task finds it open.
+    """Open a parcel, once in each worker; the second task finds it open, in whichever thread it runs."""
+    with _OPENING:
+        return _opened(packed)
+
+
+@lru_cache(maxsize=8)
+def _opened(packed: Packed) -> Parcel:
+    """Load the mechanism, or make it from its pickle.
 
     A forked or copied process has the generators of its parent: those that are global are seeded anew,
     before the mechanism's own module is loaded, which may seed them as it does for its users.
@@ -127,59 +133,106 @@ def unpacked(packed: Packed) -> Parcel:
     return Parcel(mechanism, packed.handling, packed.target, details)
 
 
-def check_workers(parcel: Parcel, dispatch: Dispatch, x: object, seed: int, seen: Habits) -> None:
-    """Refuse workers that draw other numbers than this process, or the same numbers as each other.
+class Introduction(NamedTuple):
+    """What a worker says of its copy of the mechanism."""
 
-    DP231: the mechanism cannot be sent. DP232: the same stream gives other outputs there. DP431: the
-    mechanism holds a generator of its own, and every worker has a copy of it: chunks would repeat each
-    other's noise, and the bounds would be false.
+    copy: str  # a random name: a worker that opens the parcel again has another copy
+    digest: str  # of what it drew first
+    telling: bool  # whether the same from another worker's noise would be a miracle
+
+
+@dataclass
+class Acquaintance:
+    """All workers that a run has met, whenever they joined it.
+
+    DP232: the same stream gives other outputs there than here. DP431: the mechanism holds a generator of
+    its own, and two workers have copies in the same state: chunks would repeat each other's noise, and the
+    bounds would be false. One worker alone repeats nothing, until it dies and another one takes its place.
     """
-    found: dict[tuple[str, int], list[NDArray[np.uint64]]] = {}
-    for _ in range(_ROUNDS):
-        orders = [dispatch.submit(_looked_at, parcel, x, seed) for _ in range(4 if found else 1)]
-        for order in orders:
-            try:
-                worker, first = dispatch.result(order).answer
-            except (pickle.PicklingError, AttributeError, TypeError, ImportError, InputError) as error:
-                raise _cannot_travel(parcel, error) from error
-            if worker == _here():
-                return  # threads: one mechanism, one generator
-            found.setdefault(worker, []).append(first)
-        if seen.replays:
-            for drawn in found.values():
-                if not np.array_equal(drawn[0], probed(parcel.callee, x, seed)):
-                    raise _another_world(parcel)
+
+    parcel: Parcel
+    x: Any
+    seed: int
+    replays: bool
+    met: dict[str, Introduction] = field(default_factory=dict)
+
+    @cached_property
+    def question(self) -> Question:
+        """What every task asks its worker before it works."""
+        slow = self.parcel.callee.one_at_a_time
+        draws = _FEW_DRAWS if slow and self.replays else None
+        return Question(self.parcel, _pickled((self.x, self.seed, draws, self.replays)))
+
+    @cached_property
+    def _here(self) -> str:
+        return _first_of(self.parcel.callee, *pickle.loads(self.question.about))[0]  # noqa: S301  (our own)
+
+    def plausible(self, answer: Any) -> bool:
+        """Whether this may be the answer to the question."""
+        return answer is None or isinstance(answer, Introduction)
+
+    def meet(self, answer: Introduction | None) -> None:
+        """Note who has answered, or refuse it; None is a thread of this process."""
+        if answer is None or answer.copy in self.met:
             return
-        if len(found) > 1:
-            break
-    one, *others = (drawn[0] for drawn in found.values())
-    if any(np.array_equal(one, other) for other in others) and _varied(one):
-        raise MechanismError(
-            f"{parcel.callee.name} holds a generator of its own: two workers drew identical outputs",
-            code="DP431",
-            help="draw from the rng that is passed, or run in one process: --executor threads:N",
-        )
+        if self.replays and answer.digest != self._here:
+            raise _another_world(self.parcel)
+        twin = any(answer.digest == other.digest for other in self.met.values())
+        if not self.replays and answer.telling and twin:
+            raise MechanismError(
+                f"{self.parcel.callee.name} holds a generator of its own: two workers drew identical outputs",
+                code="DP431",
+                help="draw from the rng that is passed, or run in one process: --executor threads:N",
+            )
+        self.met[answer.copy] = answer
 
 
-def _looked_at(parcel: Parcel | Arrived, x: object, seed: int) -> tuple[tuple[str, int], NDArray[np.uint64]]:
-    """On a worker: who it is, and what its copy of the mechanism draws first."""
-    time.sleep(_PAUSE)
-    return _here(), probed(parcel.callee, x, seed)
+@dataclass(frozen=True)
+class Question:
+    """Travels with every task; a worker answers it once from its copy of the mechanism, then from memory."""
+
+    parcel: Parcel | Arrived
+    about: bytes  # a pickle of the input, the seed and how much is drawn
+
+    def __call__(self) -> Introduction | None:
+        """On a worker: what its copy draws; None in the process that asks, where there is but one copy."""
+        if isinstance(self.parcel, Parcel) or self.parcel.packed.sender == _here():
+            return None
+        with _ASKING:
+            return _introduced(self.parcel.packed, self.about)
 
 
-def _varied(keys: NDArray[np.uint64]) -> bool:
-    _, counts = np.unique(keys, return_counts=True)
-    return bool(keys.size - counts.max() >= min(_FEWEST_OTHERS, keys.size // 2))
+@lru_cache(maxsize=8)
+def _introduced(packed: Packed, about: bytes) -> Introduction:
+    x, seed, draws, replays = pickle.loads(about)  # noqa: S301  (from our own parent, never from a file)
+    return Introduction(secrets.token_hex(8), *_first_of(unpacked(packed).callee, x, seed, draws, replays))
+
+
+def _first_of(callee: Callee, x: Any, seed: int, draws: int | None, replays: bool) -> tuple[str, bool]:  # noqa: FBT001
+    """A name of the first outputs; of more of them, where few outputs would be equal by chance."""
+    drawn = [probed(callee, x, seed, draws=draws)]
+    while not replays and not telling(np.concatenate(drawn)) and len(drawn) < _LONGEST:
+        drawn.append(probed(callee, x, seed, key=len(drawn)))
+    keys = np.concatenate(drawn)
+    return digest_of(keys), telling(keys)
+
+
+def check_workers(known: Acquaintance, dispatch: Dispatch) -> None:
+    """Meet some workers before the first draw; refuse a mechanism that cannot be sent to them (DP231)."""
+    for rounds in range(_ROUNDS):
+        for order in [dispatch.submit(time.sleep, _PAUSE) for _ in range(4 if rounds else 1)]:
+            try:
+                dispatch.result(order)
+            except (pickle.PicklingError, AttributeError, TypeError, ImportError, InputError) as error:
+                if isinstance(error, InputError) and error.code == "DP232":
+                    raise
+                raise _cannot_travel(known.parcel, error) from error
+        if known.replays or not known.met or len(known.met) > 1:
+            return
 
 
 def _here() -> tuple[str, int]:
     return socket.gethostname(), os.getpid()
-
-
-def _absolute(target: str) -> str:
-    """The same target from any directory."""
-    place, _, name = target.rpartition(":")
-    return f"{Path(place).resolve()}:{name}" if place.endswith(".py") else target
 
 
 def _pickled(mechanism: object) -> bytes:

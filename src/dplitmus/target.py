@@ -112,6 +112,12 @@ def named(target: str) -> object:
     return _attribute(module, name, place)
 
 
+def resolved(target: str) -> str:
+    """The same target from any directory: what is run, in full."""
+    place, _, name = target.rpartition(":")
+    return f"{Path(place).resolve()}:{name}" if place.endswith(".py") else target
+
+
 def importable_name(function: object) -> str | None:
     """The TARGET that would load this callable again, if there is one."""
     try:

@@ -64,6 +64,51 @@ def held(x, n, rng):
     return x + own.laplace(size=n)
 
 
+def held_and_noted(x, n, rng):
+    drawn = own.laplace(size=n)
+    if not in_the_parent():
+        with (HERE / "drawn").open("ab") as file:
+            file.write(drawn.tobytes())
+    return x + drawn
+
+
+def held_until_killed(x, n, rng):
+    if 20 < n < 64 and once("killed"):
+        os.kill(os.getpid(), 9)
+    return held(x, n, rng)
+
+
+def few_outputs(x, rng):
+    return x if own.random() < 0.73 else 1 - x
+
+
+held_few = dplitmus.each(few_outputs)
+
+
+def starved(x, n, rng):
+    \"\"\"Once in a worker, more than the system gives.\"\"\"
+    import resource
+
+    if 20 < n < 64 and once("starved"):
+        limits = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (2**31, limits[1]))
+        try:
+            hungry(x, n, rng)
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, limits)
+    return laplace(x, n, rng)
+
+
+def swells(x, n, rng):
+    \"\"\"In a worker, more and more memory, and time for somebody to see it.\"\"\"
+    if 20 < n < 64 and not in_the_parent():
+        kept = []
+        for _ in range(100):
+            kept.append(np.ones(2**22))
+            time.sleep(0.02)
+    return laplace(x, n, rng)
+
+
 def global_state(x, n, rng):
     return x + np.random.laplace(size=n)
 

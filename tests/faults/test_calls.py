@@ -14,9 +14,11 @@ import pytest
 from click.testing import CliRunner
 
 import dplitmus
-from dplitmus import Result
+from dplitmus import Result, executors
 from dplitmus.errors import InputError, MechanismError
 from dplitmus.isolation import memory_limit
+from dplitmus.shipping import Handling, Parcel
+from dplitmus.target import load
 
 Audit = Callable[..., Result]
 RUN: dict[str, Any] = {"epsilon": 1.0, "neighbours": [(0.0, 1.0)], "samples": 2000, "seed": 1}
@@ -100,6 +102,20 @@ def test_an_isolated_mechanism_draws_what_it_draws_here(audit: Audit) -> None:
     isolated = audit("laplace", isolate=True, samples=24, piece=8)
     assert dataclasses.replace(isolated, isolate=False) == audit("laplace", samples=24, piece=8)
     assert isolated == audit("laplace", isolate=True, samples=24, piece=8, on="processes:2")
+
+
+@pytest.mark.parametrize("words", ["loky:1", "dask:local:1"])
+def test_calls_are_isolated_on_workers_that_may_have_no_children_or_start_them_their_own_way(
+    words: str, audit: Audit, tmp_path: Path
+) -> None:
+    """Dask's workers are daemonic, loky's have a start method that no fresh process knows."""
+    del audit  # its directory and its mechanisms
+    target = f"{tmp_path / 'noise_of_faults.py'}:laplace"
+    parcel = Parcel(load(target, epsilon=1.0, dimension=1), Handling(isolate=True), target)
+    expected = parcel.mechanism(0.0, 3, np.random.default_rng(1))
+    with executors.opened(words) as executor:
+        drawn = executor.submit(lambda: parcel.callee.call(0.0, 3, np.random.default_rng(1))).result(120)
+    assert expected.tolist() == drawn.tolist()
 
 
 @pytest.mark.parametrize(

@@ -220,6 +220,25 @@ def test_a_journal_of_another_mechanism_is_refused(tmp_path: Path) -> None:
         )
 
 
+def test_a_run_whose_own_noise_starts_all_over_again_is_not_continued(tmp_path: Path) -> None:
+    """A fixed seed in a module: the new process would draw again what the journal has counted."""
+
+    def held(seed: int | None) -> Any:
+        own = np.random.default_rng(seed)
+
+        def noise(x: float, n: int, rng: np.random.Generator) -> Any:
+            return x + own.laplace(size=n)
+
+        return noise
+
+    settings: dict[str, Any] = {"epsilon": 1.0, "neighbours": [(0.0, 1.0)], "samples": 300, "seed": 1}
+    for seed in (7, None):
+        dplitmus.audit(held(seed), journal=tmp_path / f"{seed}", **settings)
+    with pytest.raises(InputError, match=r"DP234.*a generator that starts all over again"):
+        dplitmus.audit(held(7), journal=tmp_path / "7", **settings)
+    assert not dplitmus.audit(held(None), journal=tmp_path / "None", **settings).replayable
+
+
 @pytest.mark.parametrize("content", [b"", b"\n", b"x" * 1000, b"\0" * 10**6, b"{}\n", b"a" * 16 + b" {}\n"])
 def test_what_is_no_journal_is_refused_and_not_touched(content: bytes, tmp_path: Path) -> None:
     file = tmp_path / "j"

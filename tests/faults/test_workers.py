@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pytest
@@ -40,6 +47,42 @@ def test_the_result_is_the_same_on_threads_processes_loky_and_dask() -> None:
                 assert expected == dplitmus.audit(mechanism, executor=executor, **chosen | settings), words
 
 
+MPI = """
+from mpi4py.futures import MPIPoolExecutor
+
+import dplitmus
+from noise_of_faults import laplace, slow
+
+
+def run(mechanism, **settings):
+    chosen = {"epsilon": 1.0, "neighbours": [(0.0, 1.0)], "samples": 500, "seed": 1, **settings}
+    return dplitmus.audit(mechanism, **chosen)
+
+
+if __name__ == "__main__":
+    with MPIPoolExecutor() as pool:
+        for mechanism, settings in ((laplace, {"stop": "never"}), (slow, {"samples": 200})):
+            assert run(mechanism, **settings) == run(mechanism, executor=pool, **settings)
+    print("the same")
+"""
+
+
+@pytest.mark.skipif(not shutil.which("mpiexec"), reason="no mpiexec: apt-get install openmpi-bin")
+def test_the_result_is_the_same_on_mpi(audit: Audit, tmp_path: Path) -> None:
+    """A master and two workers, as mpiexec starts them."""
+    del audit  # its directory and its mechanisms
+    pytest.importorskip("mpi4py", reason="no mpi4py: pip install mpi4py", exc_type=ImportError)
+    (tmp_path / "script.py").write_text(MPI)
+    allowed = {
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    }
+    command = ["mpiexec", "-n", "3", sys.executable, "-m", "mpi4py.futures", "script.py"]
+    shown = subprocess.check_output(command, cwd=tmp_path, env=os.environ | allowed, text=True)
+    assert shown == "the same\n"
+
+
 @pytest.mark.parametrize("words", ["processes:2", "dask:local:2"])
 def test_a_worker_that_is_killed_changes_nothing(words: str, audit: Audit, tmp_path: Path) -> None:
     expected = audit("laplace")
@@ -57,9 +100,46 @@ def test_a_worker_that_hangs_is_overtaken_and_does_not_outlive_the_run(audit: Au
     assert result.log_wealth == expected.log_wealth
 
 
+def test_a_late_chunk_keeps_nobody_from_drawing_and_judging_the_next_ones() -> None:
+    """One call waits until ten others have been made; who waited for it would wait for ever."""
+    calls = 0
+    others = threading.Event()
+
+    def one(x: float, rng: np.random.Generator) -> float:
+        nonlocal calls
+        drawn = x + rng.laplace()
+        calls += 1
+        if calls == LATE:
+            others.wait(60)
+        if calls == LATE + 10:
+            others.set()
+        return drawn
+
+    LATE = 3 * 16 + 5  # behind the look at its habits  # noqa: N806
+    settings: dict[str, Any] = {"epsilon": 1.0, "neighbours": [(0.0, 1.0)], "samples": 60, "seed": 1}
+    with executors.opened("threads:2") as executor:
+        result = dplitmus.audit(dplitmus.each(one), executor=executor, **settings)
+    assert others.is_set()
+    assert result == dplitmus.audit(dplitmus.each(one), **settings)
+
+
 def test_a_worker_that_always_dies_is_a_failure_of_the_mechanism(audit: Audit) -> None:
     with pytest.raises(MechanismError, match=r"DP432.*times in a row"):
         audit("always_killed", on="processes:2")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of memory")
+def test_a_worker_without_memory_fails_with_the_words_of_the_mechanism_or_is_asked_again(
+    audit: Audit, tmp_path: Path
+) -> None:
+    """A real limit of the system; where the system kills instead, the worker dies as above."""
+    with pytest.raises(MechanismError, match=r"DP401.*starved raised MemoryError.*\n.*fewer workers"):
+        audit("starved", on="processes:2")
+    (tmp_path / "starved").unlink()
+    result = audit("starved", on="processes:2", on_error="retry")
+    assert (tmp_path / "starved").exists()
+    assert result.verdict == "not-found"
+    assert "DP331" in [note.code for note in result.notes]
 
 
 class Damaging(Executor):
@@ -116,6 +196,46 @@ def test_a_generator_of_its_own_is_refused_on_workers_and_welcome_on_threads(nam
     assert not result.replayable
 
 
+def test_few_outputs_of_a_generator_of_its_own_are_enough_to_refuse_it(audit: Audit) -> None:
+    """Sixteen coins may fall alike on two workers by chance; more of them do not."""
+    with pytest.raises(MechanismError, match=r"DP431.*identical outputs"):
+        audit("held_few", on="processes:2")
+
+
+def test_one_worker_repeats_no_noise_until_another_takes_its_place(audit: Audit, tmp_path: Path) -> None:
+    """The parcel is opened once, whatever the number of tasks; a successor would begin it anew."""
+    audit("held_and_noted", on="processes:1", samples=300)
+    drawn = np.frombuffer((tmp_path / "drawn").read_bytes())
+    assert 300 < drawn.size == np.unique(drawn).size
+    with pytest.raises(MechanismError, match=r"DP431.*identical outputs"):
+        audit("held_until_killed", on="processes:1")
+    assert (tmp_path / "killed").exists()
+
+
+def test_threads_of_one_worker_share_one_copy_of_the_mechanism() -> None:
+    """The parcel arrives in four threads at once, and is opened once."""
+    import pickle
+    from concurrent.futures import ThreadPoolExecutor
+
+    from dplitmus.shipping import Parcel, unpacked
+
+    class Slow:
+        def __call__(self, x: Any, n: int, rng: Any) -> Any:
+            return rng.laplace(size=n)
+
+        def __reduce__(self) -> Any:
+            return slowly, ()
+
+    def slowly() -> Slow:
+        time.sleep(0.2)
+        return Slow()
+
+    arrived = [pickle.loads(pickle.dumps(Parcel(Slow()))) for _ in range(4)]  # noqa: S301
+    with ThreadPoolExecutor(4) as pool:
+        opened = list(pool.map(lambda parcel: unpacked(parcel.packed), arrived))
+    assert len({id(parcel.mechanism) for parcel in opened}) == 1
+
+
 def test_global_generators_are_seeded_anew_in_each_worker(audit: Audit) -> None:
     result = audit("global_state", on="processes:2")
     assert "DP303" in [note.code for note in result.notes]
@@ -123,8 +243,6 @@ def test_global_generators_are_seeded_anew_in_each_worker(audit: Audit) -> None:
 
 
 def test_what_cannot_travel_is_refused(audit: Audit) -> None:
-    import threading
-
     lock = threading.Lock()
 
     def locked(x: Any, n: int, rng: np.random.Generator) -> Any:
@@ -146,8 +264,6 @@ def test_words_that_name_no_executor_are_refused(words: str) -> None:
 
 
 def test_a_missing_library_is_told_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
     for name, words in (("loky", "loky:2"), ("distributed", "dask:local:2")):
         monkeypatch.setitem(sys.modules, name, None)
         with (
@@ -171,47 +287,100 @@ def test_an_executor_that_breaks_and_cannot_be_made_again_is_told() -> None:
         dispatch.result(dispatch.submit(len, "abc"))
 
 
-@pytest.mark.slow
-def test_a_scheduler_that_is_killed_and_started_again_changes_nothing(audit: Audit) -> None:
-    """A real scheduler and worker on 127.0.0.1; both are killed during the run and start again."""
-    import socket
-    import subprocess
-    import sys
-    import threading
-    import time
+class Cluster:
+    """A real scheduler and a worker on 127.0.0.1, as commands."""
 
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
-    dask = [sys.executable, "-m", "dask"]
-    here = ["--host", "127.0.0.1", "--no-dashboard"]
-    address = f"tcp://127.0.0.1:{port}"
-    running: list[subprocess.Popen[bytes]] = []
+    def __init__(self, *worker: str, **settings: str) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = str(probe.getsockname()[1])
+        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.worker, self.settings = worker, settings
+        self.running: list[subprocess.Popen[bytes]] = []
 
-    def start() -> None:
-        commands = (["scheduler", "--port", port], ["worker", address, "--nthreads", "1", "--no-nanny"])
-        running.extend(subprocess.Popen([*dask, *one, *here], stderr=subprocess.DEVNULL) for one in commands)
+    def start(self) -> None:
+        """Start both; without arguments for the worker there is none."""
+        here = ["--host", "127.0.0.1", "--no-dashboard"]
+        worker = ["worker", self.address, "--nthreads", "1", *self.worker]
+        for command in (["scheduler", "--port", self.port], *([worker] if self.worker else [])):
+            self.running.append(
+                subprocess.Popen(
+                    [sys.executable, "-m", "dask", *command, *here],
+                    stderr=subprocess.DEVNULL,
+                    env=os.environ | self.settings,
+                )
+            )
 
-    def restart() -> None:
-        for process in running[:2]:
-            process.kill()
-        time.sleep(1)
-        start()
-
-    killers: list[threading.Thread] = []
-
-    def progress(_: int) -> None:
-        if not killers:
-            killers.append(threading.Thread(target=restart))
-            killers[0].start()
-
-    expected = audit("slow", samples=800)
-    start()
-    try:
-        assert expected == audit("slow", samples=800, on=f"dask:{address}", progress=progress)
-        killers[0].join()
-    finally:
-        for process in running:
+    def kill(self) -> None:
+        """End all that was started."""
+        for process in self.running:
             process.kill()
             process.wait()
-    assert len(running) == 4
+
+    def __enter__(self) -> Self:
+        self.start()
+        while True:  # it listens when it has started
+            try:
+                socket.create_connection(("127.0.0.1", int(self.port))).close()
+            except ConnectionRefusedError:
+                time.sleep(0.1)
+            else:
+                return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_is_killed_and_started_again_changes_nothing(audit: Audit) -> None:
+    """Scheduler and worker are killed during the run and start again."""
+    killers: list[threading.Thread] = []
+    expected = audit("slow", samples=800)
+    with Cluster("--no-nanny") as cluster:
+
+        def restart() -> None:
+            cluster.kill()
+            time.sleep(1)
+            cluster.start()
+
+        def progress(_: int) -> None:
+            if not killers:
+                killers.append(threading.Thread(target=restart))
+                killers[0].start()
+
+        assert expected == audit("slow", samples=800, on=f"dask:{cluster.address}", progress=progress)
+        killers[0].join()
+    assert len(cluster.running) == 4
+
+
+@pytest.mark.slow
+def test_a_dask_worker_that_its_nanny_ends_for_memory_is_told(audit: Audit) -> None:
+    """A nanny ends a worker above 95 % of its limit, and Dask gives the task up."""
+    give_up = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+    with (
+        Cluster("--nanny", "--memory-limit", "1GB", **give_up) as cluster,
+        pytest.raises(MechanismError, match=r"DP432.*worker died: KilledWorker.*\n.*more memory"),
+    ):
+        audit("swells", on=f"dask:{cluster.address}")
+
+
+@pytest.mark.slow
+def test_a_scheduler_without_workers_is_told_and_so_is_one_that_stays_away(
+    audit: Audit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def leave(_: int) -> None:
+        monkeypatch.setattr(executors, "_PATIENCE", 5)
+        cluster.kill()
+
+    monkeypatch.setattr(executors, "_PATIENCE", 30)
+    with (
+        Cluster() as cluster,
+        pytest.raises(InputError, match=r"executor=.*must have workers.*\n.*dask worker"),
+    ):
+        audit("laplace", on=f"dask:{cluster.address}")
+    monkeypatch.setattr(executors, "_PATIENCE", 300)
+    with (
+        Cluster("--no-nanny") as cluster,
+        pytest.raises(MechanismError, match=r"DP432.*cannot be made again"),
+    ):
+        audit("slow", samples=800, on=f"dask:{cluster.address}", progress=leave)

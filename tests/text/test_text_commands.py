@@ -184,6 +184,13 @@ def test_a_toml_file_has_the_names_of_the_flags(capsys: pytest.CaptureFixture[st
         ('config = "adept.toml"', "sets 'config', which is no option"),
         ("epochs = 'many'", "'many' is not a whole number"),
         ("epochs =", "is not TOML"),
+        ("epochs = 1.5", "1.5 is not a whole number"),
+        ("epochs = 1e400", "inf is not a whole number"),
+        ("epochs = {a = 1}", "gives 'epochs' what no flag can have"),
+        ("epsilon = 2026-11-16", "gives 'epsilon' what no flag can have"),
+        ("epsilon = 0x" + "f" * 400, "gives 'epsilon' what no flag can have"),
+        ("truncate = 2", "gives 'truncate' what no flag can have"),
+        ("epochs = " + "9" * 5000, "is not TOML"),
     ):
         Path("adept.toml").write_text(content)
         status, _, err = run(capsys, "train", "adept", "texts.txt", "--config", "adept.toml")

@@ -15,6 +15,7 @@ import pytest
 import dplitmus
 from dplitmus import cli, findings
 from dplitmus.errors import InputError
+from dplitmus.report import index
 from dplitmus.report import json as report_json
 
 SCHEMA = json.loads(findings.schema_text())
@@ -188,3 +189,9 @@ def test_a_huge_pair_is_summed_up_and_kept() -> None:
     shown = result.to_html().split("<script")[0]
     assert "in 1 of 300,000 places: 17" in shown
     assert len(shown) < 100_000
+
+
+def test_bins_that_have_neither_a_name_nor_edges_are_drawn_all_the_same(finding: dict[str, Any]) -> None:
+    damaged = copy.deepcopy(finding)
+    damaged["distributions"]["bins"][0] |= {"name": "", "low": None}
+    assert "unnamed" in index.page([findings.checked("", json.dumps(damaged))])

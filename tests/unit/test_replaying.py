@@ -27,8 +27,20 @@ def finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_finding_stands_when_nothing_changed(finding: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert dplitmus.replay(finding).status == "stands"
+    capsys.readouterr()
     assert cli.run(["replay", str(finding)]) == 1
-    assert "The finding stands" in capsys.readouterr().out
+    shown = capsys.readouterr()
+    assert "The finding stands" in shown.out
+    assert f"Runs:  {finding.parent / 'noise_to_replay.py'}:layer\n" == shown.err
+
+
+def test_what_a_file_wants_to_run_is_shown_before_it_runs_and_fit_to_print(
+    finding: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hostile = json.loads(finding.read_text()) | {"target": "program:false \x1b[31m"}
+    finding.write_text(json.dumps(hostile))
+    assert cli.run(["replay", str(finding)]) == 3
+    assert "Runs:  program:false  [31m\n" in capsys.readouterr().err
 
 
 def test_a_repaired_mechanism_changes_the_finding(finding: Path, capsys: pytest.CaptureFixture[str]) -> None:

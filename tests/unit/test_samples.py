@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dplitmus
 from dplitmus import samples
 from dplitmus.errors import InputError, MechanismError
 from dplitmus.mechanisms.base import as_callee
+from dplitmus.samples import habits
 
 
 @given(st.integers(1, 10**9), st.integers(1, 10**7))
@@ -102,3 +104,31 @@ def test_the_mechanism_gets_its_own_copy_of_the_input() -> None:
     draw(keeps)
     draw(keeps)
     assert seen[0] is not seen[1]
+
+
+def coin(x: float, draw: float) -> float:
+    return x if draw < 0.73 else 1 - x
+
+
+def seeded_coins(x: float, n: int, rng: np.random.Generator) -> Any:
+    return [coin(x, draw) for draw in np.random.default_rng(3).random(n)]
+
+
+def test_a_fixed_seed_shows_in_few_different_outputs_too() -> None:
+    """Sixty-four coins that fall alike from two streams are no chance; after sixteen, more are tossed."""
+    own = np.random.default_rng(3)
+    restarted = dplitmus.each(lambda x, rng: coin(x, np.random.default_rng(3).random()))
+    one_by_one = dplitmus.each(lambda x, rng: coin(x, rng.random()))
+    cases: list[tuple[Any, tuple[bool, bool, bool]]] = [
+        (seeded_coins, (True, True, False)),
+        (lambda x, n, rng: [coin(x, draw) for draw in rng.random(n)], (False, True, False)),
+        (lambda x, n, rng: np.where(own.random(n) < 0.73, x, 1 - x), (False, False, False)),
+        (one_by_one, (False, True, False)),
+        (restarted, (False, True, True)),
+    ]
+    for mechanism, expected in cases:
+        seen = habits(as_callee(mechanism), 0.0, 1)
+        assert expected == (seen.repeats, seen.replays, seen.constant)
+    audited = dplitmus.audit(seeded_coins, epsilon=1.0, neighbours=[(0.0, 1.0)], samples=5000, seed=1)
+    assert audited.verdict == "not-found"
+    assert "DP305" in [note.code for note in audited.notes]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dplitmus.console import Count
-from dplitmus.errors import InputError, did_you_mean
+from dplitmus.errors import InputError, did_you_mean, one_line
 from dplitmus.text.extra import require
 
 if TYPE_CHECKING:
@@ -50,8 +50,9 @@ def from_toml(ctx: click.Context, param: click.Parameter, file: str | None) -> s
     except OSError as error:
         message = f"cannot read {file!r}: {error.strerror}"
         raise InputError(message, code="DP202", help="check the path") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"{file!r} is not TOML: {error}", code="DP202", help="repair the file") from error
+    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, or a number of thousands of digits
+        reason = one_line(str(error), 200)
+        raise InputError(f"{file!r} is not TOML: {reason}", code="DP202", help="repair the file") from error
     known = {
         flag.lstrip("-"): option
         for option in ctx.command.params
@@ -67,9 +68,19 @@ def from_toml(ctx: click.Context, param: click.Parameter, file: str | None) -> s
             raise InputError(f"{file!r} sets {name!r}, which is no option here", code="DP202", help=hint)
         if isinstance(value, list) and not option.multiple:
             raise InputError(f"{file!r} gives {name!r} several values", code="DP202", help="give it one")
+        if not all(_fits(option, one) for one in (value if isinstance(value, list) else [value])):
+            hint = "text in quotes, a number, true or false"
+            raise InputError(f"{file!r} gives {name!r} what no flag can have", code="DP202", help=hint)
         given[str(option.name)] = [value] if option.multiple and not isinstance(value, list) else value
     ctx.default_map = {**(ctx.default_map or {}), **given}
     return file
+
+
+def _fits(option: click.Option, value: object) -> bool:
+    """Whether TOML has a truth value for a switch; else text or a number of 64 bits: no date, no table."""
+    if option.is_flag:
+        return isinstance(value, bool)
+    return isinstance(value, str | float) or (isinstance(value, int) and -(2**63) <= value < 2**63)
 
 
 def options(*several: Callable[..., Any]) -> Callable[..., Any]:

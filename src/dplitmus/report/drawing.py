@@ -82,7 +82,9 @@ def distributions(finding: Finding, identity: str) -> Iterator[str]:
 
 
 def _bin_name(one: Finding) -> str:
-    return one["name"] or f"{one['low']:.4g} to {one['high']:.4g}"
+    if one["name"] or one["low"] is None or one["high"] is None:
+        return one["name"] or "unnamed"  # in a file that nobody but its author vouches for
+    return f"{one['low']:.4g} to {one['high']:.4g}"
 
 
 def history(finding: Finding, identity: str) -> Iterator[str]:

@@ -1,0 +1,97 @@
+"""Chunks that travel together are answered one by one, as if each had travelled alone."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dplitmus.chunks import Chunk, Desk
+from dplitmus.dispatch import Dispatch, Timed
+from dplitmus.errors import MechanismError
+from dplitmus.exam import Frozen
+from dplitmus.executors import Inline
+from dplitmus.forecast.panel import Panel
+from dplitmus.journal import Journal
+from dplitmus.neighbours import as_pairs
+from dplitmus.shipping import Parcel
+
+CHUNKS, ROWS = 60, 32
+
+
+def noise(x: Any, n: int, rng: np.random.Generator) -> Any:
+    return x + rng.laplace(size=n)
+
+
+def chunk(number: int) -> Chunk:
+    return Chunk(Parcel(noise), as_pairs([(0.0, 1.0)])[0], ROWS, 1, (22, 0, number), None)
+
+
+@pytest.fixture(scope="module")
+def frozen() -> Frozen:
+    batch = chunk(CHUNKS).draw()
+    panel = Panel.of(batch)
+    panel.learn(batch, None)
+    return Frozen(panel)
+
+
+def answers(desk: Desk, frozen: Frozen) -> list[tuple[int, list[list[int]]]]:
+    found = desk.answers(map(chunk, range(CHUNKS)), frozen, 4, CHUNKS)
+    return [(one.key[-1], answer.tolist()) for one, answer in found]
+
+
+class Counting(ThreadPoolExecutor):
+    """Counts its tasks."""
+
+    tasks = 0
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Count and hand over."""
+        self.tasks += 1
+        return super().submit(fn, *args, **kwargs)
+
+
+def test_quick_chunks_travel_together_and_their_answers_are_the_same(frozen: Frozen) -> None:
+    expected = answers(Desk(Dispatch(Inline(), replays=True)), frozen)
+    with Counting(2) as executor:
+        assert expected == answers(Desk(Dispatch(executor, replays=True)), frozen)
+    assert list(range(CHUNKS)) == [number for number, _ in expected]
+    assert executor.tasks < CHUNKS
+
+
+def test_a_journal_that_ends_amid_chunks_that_travel_together_is_continued(
+    frozen: Frozen, tmp_path: Path
+) -> None:
+    def run(executor: Executor) -> list[Any]:
+        journal = Journal(tmp_path / "j")
+        journal.begin({"seed": 1})
+        try:
+            return answers(Desk(Dispatch(executor, replays=True), journal), frozen)
+        finally:
+            journal.close()
+
+    expected = run(Inline())
+    whole = (tmp_path / "j").read_bytes()
+    lines = whole.splitlines(keepends=True)
+    for kept in (0, 7, CHUNKS - 1):
+        (tmp_path / "j").write_bytes(b"".join(lines[: kept + 1]))
+        with Counting(2) as executor:
+            assert expected == run(executor)
+        assert whole == (tmp_path / "j").read_bytes()
+
+
+def test_a_task_that_answers_on_fewer_chunks_than_it_had_is_asked_again(frozen: Frozen) -> None:
+    class Forgetful(Executor):
+        workers = 2
+
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            answer = fn(*args, **kwargs)
+            future.set_result(Timed(answer.answer[:-1], 0.0) if isinstance(answer.answer, list) else answer)
+            return future
+
+    with pytest.raises(MechanismError, match=r"DP432.*damaged data"):
+        answers(Desk(Dispatch(Forgetful(), replays=True)), frozen)
