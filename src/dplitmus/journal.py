@@ -111,23 +111,36 @@ class Journal:
                 self.flush()
 
     def flush(self) -> None:
-        """Write what is waiting, and force it to the disk; a full disk ends the journal, not the run."""
+        """Write what is waiting, and force it to the disk; a full disk ends the journal, not the run.
+
+        All of it or nothing: what an interrupt leaves half-written is taken back, and `close` writes it.
+        """
         if self.failure is not None or self._reading:
             return
+        batch, place, chain = self._waiting, 0, self._chain
         try:
             if self._file is None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 self._file = self.path.open("xb")
                 _lock(self._file, self.path)
                 _keep_name(self.path)
+            place = self._file.tell()
+            if not place:
                 self._file.write(self._line(self._header))
-            for key, data in self._waiting:
+            for key, data in batch:
                 self._file.write(self._line([list(key), data()]))
             self._file.flush()
             os.fsync(self._file.fileno())
+            self._waiting = []
         except OSError as error:
             self.failure = error.strerror or str(error)
-        self._waiting = []
+            self._waiting = []
+        except KeyboardInterrupt:
+            if self._file is not None and self._waiting is batch:
+                self._file.seek(place)
+                self._file.truncate()
+                self._chain = chain
+            raise
         self._next_write = time.monotonic() + _BATCH_SECONDS
 
     def close(self) -> None:

@@ -104,6 +104,31 @@ def test_a_run_that_is_killed_at_twenty_random_moments_ends_as_if_it_had_not_bee
     assert found.split(", seconds=")[0] == repr(expected).split(", seconds=")[0]
 
 
+@pytest.mark.parametrize("moment", [0, 1, 2])
+def test_an_interrupt_while_the_journal_is_written_leaves_every_answer_once(
+    moment: int, tmp_path: Path
+) -> None:
+    file, interrupted = Journal(tmp_path / "run.journal", delay=60), False
+
+    def answer(number: int) -> int:
+        nonlocal interrupted
+        if number == moment and not interrupted:
+            interrupted = True
+            raise KeyboardInterrupt
+        return number
+
+    file.begin({"seed": 1})
+    for number in range(3):
+        file.append((number,), lambda number=number: answer(number))  # type: ignore[misc]
+    with pytest.raises(KeyboardInterrupt):
+        file.flush()
+    file.close()
+    again = Journal(tmp_path / "run.journal")
+    again.begin({"seed": 1})
+    assert [again.reserve((number,)) for number in range(4)] == [0, 1, 2, None]
+    again.close()
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_run_with_the_command_that_goes_on(number: int, audit: Audit, tmp_path: Path) -> None:

@@ -22,7 +22,9 @@ def layer(x, n, rng):
     from helper_of_noise import SCALE          # imported late: the directory must still be on the path
     return x + rng.laplace(scale=SCALE, size=(n, x.size))
 def leaves(x, n, rng): sys.exit(0)
-def sleeps(x, n, rng): time.sleep(60)
+def sleeps(x, n, rng):
+    open("asleep", "w").close()
+    time.sleep(60)
 class Rude(Exception):
     def __str__(self): raise ValueError
 def rude(x, n, rng): raise Rude
@@ -161,7 +163,8 @@ def test_an_interrupt_does_not_wait_for_a_slow_mechanism(here: Path) -> None:
     """One SIGINT ends the process although its threads sleep for a minute; `timeout` is the check."""
     command = [*COMMAND, "sanity-check", "noise.py:sleeps", *CHECK, "--threads", "2"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, cwd=here) as process:
-        time.sleep(2)
+        while not (here / "asleep").exists() and process.poll() is None:
+            time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
     assert process.returncode == 130
