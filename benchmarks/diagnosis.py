@@ -89,6 +89,8 @@ def correct(runs: int) -> None:
         wrong += bool(causes)
         if causes:
             print(f"{case.name}, seed {seed}: {causes}", flush=True)
+        if (run + 1) % 100 == 0:
+            print(f"{run + 1} audits: {wrong} name a cause", flush=True)
     print(f"{runs} audits of {len(cases)} correct mechanisms: {wrong} name a cause; {bits} note leaking bits")
 
 

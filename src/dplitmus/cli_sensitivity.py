@@ -19,7 +19,7 @@ from dplitmus.console import FOUND, Count, examples, say
         "dplitmus sensitivity my_stats.py:mean --claimed 0.2 --rows 5 --relation add-remove",
         "dplitmus sensitivity zoo:adept-l2 --claimed 2 --dimension 4 --low -1",
         "dplitmus sensitivity my_stats.py:total --claimed 1 --pair '[0,1]' '[9,1]'",
-        "dplitmus sensitivity my_release.py:opendp_transformation",
+        "dplitmus sensitivity my_release.py:clamped_sum",
     ),
 )
 @click.argument("target")
