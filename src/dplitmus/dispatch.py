@@ -18,6 +18,7 @@ from dplitmus.errors import MechanismError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+_DEATHS_IN_DASK = {"KilledWorker", "CommClosedError", "ClosedClientError"}
 _DEATHS = 3  # in a row, before the mechanism is told to be the cause
 _COPIES = 3  # of one task at once, at most
 _SHORTEST_WAIT, _LATE = 2.0, 4.0  # seconds; times as long as the slowest task so far
@@ -98,10 +99,8 @@ class Dispatch:
                 self._died("answered with damaged data")
                 order.futures = []
                 self._hand_over(order)
-            except (BrokenExecutor, CancelledError) as error:
-                self._revive(error)
             except Exception as error:
-                if type(error).__name__ not in {"KilledWorker", "CommClosedError"}:  # Dask's
+                if not _is_death(error):
                     raise
                 self._revive(error)
         if self.known is not None:
@@ -124,7 +123,9 @@ class Dispatch:
         for _ in range(_DEATHS):
             try:
                 order.futures.append(self.executor.submit(timed, question, order.work, *order.arguments))
-            except BrokenExecutor as error:
+            except Exception as error:
+                if not _is_death(error):
+                    raise
                 self._revive(error)
             else:
                 return
@@ -176,6 +177,11 @@ class Dispatch:
                 code="DP432",
                 help="does the mechanism need more memory than there is? try fewer workers, or --isolate",
             )
+
+
+def _is_death(error: Exception) -> bool:
+    """Whether the executor or a worker is gone, in the words of the standard library or of Dask."""
+    return isinstance(error, BrokenExecutor | CancelledError) or type(error).__name__ in _DEATHS_IN_DASK
 
 
 def _answered(future: Future[Timed]) -> bool:

@@ -7,6 +7,7 @@ when it breaks, and that leaves no process behind.
 from __future__ import annotations
 
 import contextlib
+import logging
 import multiprocessing
 import os
 import time
@@ -188,6 +189,7 @@ def _dask(rest: str, words: str) -> Renewable:
             )
             client: Any = distributed.Client(cluster)  # type: ignore[no-untyped-call]
         else:
+            logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what breaks is told by us
             client = distributed.Client(rest, timeout=_PATIENCE)  # type: ignore[no-untyped-call]
             try:
                 client.wait_for_workers(1, timeout=_PATIENCE)

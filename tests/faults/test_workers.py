@@ -354,6 +354,16 @@ def test_a_scheduler_that_is_killed_and_started_again_changes_nothing(audit: Aud
 
 
 @pytest.mark.slow
+def test_a_scheduler_that_never_comes_back_is_told(audit: Audit, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executors, "_PATIENCE", 20)
+    with (
+        Cluster("--no-nanny") as cluster,
+        pytest.raises(MechanismError, match=r"DP432.*cannot be made again.*\n.*--resume"),
+    ):
+        audit("slow", samples=800, on=f"dask:{cluster.address}", progress=lambda _: cluster.kill())
+
+
+@pytest.mark.slow
 def test_a_dask_worker_that_its_nanny_ends_for_memory_is_told(audit: Audit) -> None:
     """A nanny ends a worker above 95 % of its limit, and Dask gives the task up."""
     give_up = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
