@@ -107,7 +107,8 @@ def test_without_utf8_letters_are_spelt_and_the_files_are_whole(
         status, shown = terminal(*command, **PLAIN, **locale)
         assert status == 1
         assert r"\u2192" in shown
-        assert max(map(len, seen(shown))) <= 46  # escapes are longer than the letters they spell
+        lines = [line for line in seen(shown) if not line.startswith("Runs:")]  # a path stays whole
+        assert max(map(len, lines)) <= 46  # escapes are longer than the letters they spell
     assert terminal("report", "f.json", **PLAIN, **locale)[0] == 0
     assert "\u2192" in (tmp_path / "f.html").read_text(encoding="utf-8")
 
