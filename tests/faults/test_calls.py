@@ -91,7 +91,7 @@ def test_the_policy_is_in_the_finding_and_in_its_replay(tmp_path: Any, audit: Au
 
 
 def test_a_call_in_a_fresh_process_remembers_nothing(audit: Audit) -> None:
-    """Outputs that count calls are all one; in this process they are not."""
+    """Outputs that count calls are all one on an input; in this process they are not."""
     assert "DP304" in [note.code for note in audit("remembers", isolate=True, samples=20).notes]
     assert "DP304" not in [note.code for note in audit("remembers", samples=20).notes]
 

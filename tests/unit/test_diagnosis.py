@@ -123,6 +123,25 @@ def test_few_draws_do_not_accuse_correct_mechanisms() -> None:
         assert not {note.code for note in result.notes} - NO_CAUSE
 
 
+def test_a_mechanism_that_answers_rarely_is_not_accused_of_its_few_answers() -> None:
+    """The noise picks the outputs that are numbers; of a violation they are what is to be seen."""
+
+    def large(x: float, n: int, rng: np.random.Generator) -> Any:
+        noisy = x + rng.laplace(scale=0.5, size=n)
+        return np.where(noisy > 1, noisy, np.nan)
+
+    assert {note.code for note in diagnosed(large, violated=False)} == {"DP302"}
+    assert "DP308" in {note.code for note in diagnosed(large, violated=True)}
+
+
+def test_one_answer_almost_always_is_no_missing_noise() -> None:
+    def rare(x: float, n: int, rng: np.random.Generator) -> Any:
+        noisy = x + rng.laplace(size=n)
+        return np.where(np.abs(noisy) > 8, noisy, np.nan)
+
+    assert "DP304" not in {note.code for note in diagnosed(rare, violated=False)}
+
+
 def test_totals_of_noisy_answers_share_no_noise() -> None:
     def with_total(x: Any, n: int, rng: np.random.Generator) -> Any:
         noisy = x + rng.laplace(scale=2.0, size=(n, 2))

@@ -42,7 +42,7 @@ def notes(subject: Subject) -> Iterator[Note]:
 def _causes(subject: Subject) -> Iterator[Note]:
     yield from symbols(subject)
     if silent_input(subject) is None:
-        yield from seeds(subject.habits)
+        yield from seeds(subject)
         if subject.habits.constant:
             return
     repetition = list(repeated(subject))
@@ -69,9 +69,11 @@ def _causes(subject: Subject) -> Iterator[Note]:
     yield from dependence
 
 
-def seeds(habits: Habits) -> Iterator[Note]:
+def seeds(subject: Subject) -> Iterator[Note]:
     """What a mechanism's habits say about its seed."""
-    if habits.constant:
+    habits, (low, high) = subject.habits, subject.sides
+    # One that mostly gives the same answer on both inputs hides them well.
+    if habits.constant and (subject.violated or not np.isin(low.keys, high.keys).any()):
         yield Note(
             "DP304",
             f"{habits.seen} outputs on one input are all the same: the noise is missing, switched off, or "

@@ -65,7 +65,7 @@ class Law:
 
 def law(subject: Subject, *, reused: bool = False) -> Law | None:
     """Find the law, or None. Of noise that is `reused` every value counts once."""
-    if not subject.enough:
+    if not subject.enough or (subject.picked and not subject.violated):
         return None
     return _on_a_grid(subject) if subject.discrete else _continuous(subject, reused=reused)
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SURE = 1e-9  # how improbable a coincidence must be before a cause is named
 DEVIATIONS = 6.1  # the same, in standard deviations of a normal error
 FEW = 30  # numbers on an input, below which nothing is said of their law
+_PICKED = 1 / 10  # share of the outputs
 _PHASE_FRESH, _PHASE_SAME, _PHASE_OTHER = 40, 41, 42
 _CALLS = 4  # in which the fresh draws on an input are made
 _CALLS_OF_OUR_OWN = 8  # that no diagnosis exceeds
@@ -88,6 +89,15 @@ class Subject:
     def enough(self) -> bool:
         """Whether both inputs gave enough plain numbers to speak of their law."""
         return all(len(rows) >= FEW and rows.shape[1] > 0 for rows in self.rows)
+
+    @property
+    def picked(self) -> bool:
+        """Whether so few outputs are plain numbers that the noise may have picked them.
+
+        A mechanism that answers only when its noise is large shows a law that is not that of its noise. Three
+        coordinates that are NaN half of the time, as DPText's are, still show theirs.
+        """
+        return any(len(rows) < _PICKED * len(side) for rows, side in zip(self.rows, self.sides, strict=True))
 
     @cached_property
     def inputs(self) -> tuple[Floats, Floats] | None:
