@@ -37,23 +37,38 @@ class Geometry:
     high: NDArray[np.float64]  # x'
     differ: NDArray[np.intp]
     trivial: bool  # every coordinate differs, in the same direction: orienting changes nothing
+    times: int = 1  # the inputs are repeated, for outputs that are several of their shape side by side
 
     @classmethod
     def of(cls, x: object, x_prime: object, columns: int) -> Geometry | None:
-        """The geometry of a pair, if its members are numbers or vectors of `columns` numbers."""
+        """The geometry of a pair, if its members are numbers or vectors, of which `columns` is a multiple."""
         try:
             ends = [np.asarray(end, dtype=float).reshape(-1) for end in (x, x_prime)]
         except (TypeError, ValueError):
             return None
-        if any(end.size != columns or not np.isfinite(end).all() for end in ends):
+        size = ends[0].size
+        if ends[1].size != size or not size or not columns or columns % size or not np.isfinite(ends).all():
             return None
+        ends = [np.tile(end, columns // size) for end in ends]
         differ = np.flatnonzero(ends[0] != ends[1])
         if not differ.size:
             return None
         low, high = (end[differ] for end in ends)
-        signs = np.sign(high - low)
-        trivial = bool(differ.size == columns and np.all(signs == signs[0]))
-        return cls(low, high, differ, trivial)
+        grows = high > low
+        trivial = bool(differ.size == columns and (grows.all() or not grows.any()))
+        return cls(low, high, differ, trivial, columns // size)
+
+    @cached_property
+    def signs(self) -> NDArray[np.float64]:
+        """Whether each input coordinate grows from x to x', 1, or shrinks, -1."""
+        return np.where(self.high > self.low, 1.0, -1.0)
+
+    @cached_property
+    def moves(self) -> NDArray[np.float64]:
+        """By how much each input coordinate grows from x to x', as a share of the largest."""
+        moves = self.high / 2 - self.low / 2  # the difference itself may be too large for a float
+        largest = np.abs(moves).max()
+        return np.asarray(moves / largest if largest > 0 else self.signs)
 
     @property
     def reach(self) -> NDArray[np.float64]:
@@ -64,7 +79,7 @@ class Geometry:
         """Coordinates that differ, centred between the inputs, growing from x towards x'."""
         numbers = values if self.differ.size == values.shape[1] else values[:, self.differ]
         oriented = numbers - (self.low + self.high) / 2
-        oriented *= np.sign(self.high - self.low)
+        oriented *= self.signs
         return oriented
 
     def regions(self, values: NDArray[np.float64]) -> NDArray[np.uint64]:
@@ -91,7 +106,7 @@ class Batch:
     values: NDArray[np.float64]  # (n, k); NaN where an output is no number
     keys: NDArray[np.uint64]  # equal for equal outputs
     labels: NDArray[np.bool_]
-    geometry: Geometry | None
+    inputs: Geometry | None  # what stands behind each column
     names: Mapping[int, str] = field(default_factory=dict)  # of keys that are no numbers
     raised: int = 0  # exceptions on the way
 
@@ -100,7 +115,7 @@ class Batch:
 
     def rows(self, index: Any) -> Batch:  # any index that numpy takes
         """Some of the outputs."""
-        return Batch(self.values[index], self.keys[index], self.labels[index], self.geometry, self.names)
+        return Batch(self.values[index], self.keys[index], self.labels[index], self.inputs, self.names)
 
     def like(self, other: Batch) -> Batch:
         """The same outputs in the columns and the geometry of another batch: cut, or padded with NaN."""
@@ -110,7 +125,7 @@ class Batch:
         values = np.full((len(self), columns), np.nan)
         kept = min(columns, self.values.shape[1])
         values[:, :kept] = self.values[:, :kept]
-        return Batch(values, self.keys, self.labels, other.geometry, self.names, self.raised)
+        return Batch(values, self.keys, self.labels, other.inputs, self.names, self.raised)
 
     def distinct(self) -> tuple[Batch, NDArray[np.intp] | None]:
         """One row of each kind and where each output is among them, if the kinds are few; else no places.
@@ -121,6 +136,21 @@ class Batch:
             return self, None
         _, first, place = np.unique(self.keys, return_index=True, return_inverse=True)
         return self.rows(first), place
+
+    def counted(self) -> tuple[Batch, NDArray[np.float64], NDArray[np.float64]]:
+        """One row of each kind, how often it had label 1, and how often it occurred."""
+        kinds, place = self.distinct()
+        if place is None:
+            return self, self.labels.astype(float), np.ones(len(self))
+        ones, total = (
+            np.bincount(rows, minlength=len(kinds)).astype(float) for rows in (place[self.labels], place)
+        )
+        return kinds, ones, total
+
+    @property
+    def geometry(self) -> Geometry | None:
+        """Where the inputs lie among the outputs, if these are of the same shape."""
+        return self.inputs if self.inputs is not None and self.inputs.times == 1 else None
 
     @cached_property
     def oriented(self) -> NDArray[np.float64]:
@@ -136,7 +166,7 @@ def join(batches: Sequence[Batch]) -> Batch:
         np.concatenate([batch.values for batch in batches]),
         np.concatenate([batch.keys for batch in batches]),
         np.concatenate([batch.labels for batch in batches]),
-        batches[0].geometry,
+        batches[0].inputs,
         dict(item for batch in batches for item in batch.names.items()),
         sum(batch.raised for batch in batches),
     )

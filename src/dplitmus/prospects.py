@@ -50,17 +50,17 @@ class Prospect(NamedTuple):
         return float(_certified(np.array([self.epsilon]), np.array([self.share]), horizon)[0])
 
 
-def best(counts: NDArray[np.int64], horizon: Horizon) -> Prospect:
-    """The level that promises most."""
+def best(counts: NDArray[np.int64], horizon: Horizon, doubt: float = 1.0) -> Prospect:
+    """The level that promises most, if what the panel says may be wrong by this share of it."""
     draws = int(counts.sum())
     correct, wrong = _from_here_on(counts[:, 1:].astype(float))
     guesses = correct + wrong
     said = _from_here_on(counts[:, 1:].sum(axis=0) * evidence.LEVELS[1:]) / np.maximum(guesses, 1.0)
     seen = np.log((correct + _HALF) / (wrong + _HALF))
     variance = 1 / (correct + _HALF) + 1 / (wrong + _HALF)
-    # A panel knows about how good its guesses are; it may be wrong by as much again, or by what nobody could
-    # tell from all draws. A rare level, of which the counts say little, is not chosen for its luck.
-    trust = variance / (variance + np.square(said) + variance[0])
+    # A panel knows about how good its guesses are; it may be wrong as far as `doubt` goes, or by what nobody
+    # could tell from all draws. A rare level, of which the counts say little, is not chosen for its luck.
+    trust = variance / (variance + np.square(doubt * said) + variance[0])
     epsilon = (1 - trust) * seen + trust * said
     error = np.sqrt((1 - trust) * variance)
     promises = _certified(epsilon, guesses / max(draws, 1), horizon) - _CAUTION * error

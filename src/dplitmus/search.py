@@ -39,7 +39,8 @@ from scipy.special import bdtrc, betaincinv
 
 from dplitmus import evidence, prospects
 from dplitmus.chunks import Chunk
-from dplitmus.forecast.panel import Judgement, Panel
+from dplitmus.forecast.common import Common
+from dplitmus.forecast.panel import Judgement, Panel, Together
 from dplitmus.journal import array_as_data, array_from_data, batch_as_data, batch_from_data, whole
 from dplitmus.samples import Stock, stream
 from dplitmus.verdict import Moment
@@ -66,6 +67,8 @@ _LEARNT_ROWS = 2**15  # of a chunk that travel back to be learned from; few, onc
 _SAMPLE_ROWS = 2**15  # recent outputs kept for the counterexample
 _FIRST_MOMENT, _COARSE = 32, 16  # of the history: its first draws, and every so many epsilons of the grid
 _LEAST_ON_A_PAIR = 40  # draws before the bandit compares pairs
+_FIRST_ROUND, _FINALISTS = 0.8, 2  # of the draws go to all pairs alike, the rest to the best of them
+_DOUBT = 0.1  # of what a panel says of its pair, to compare pairs: it has learned from the others, too
 _SPREAD = 0.3  # of the draws are spread evenly: a panel must learn before its guesses show how good a pair is
 
 
@@ -205,7 +208,6 @@ class Search:
     explore: float | None = None  # alpha of an exam for which the best pair is looked for, if there is one
     piece: int | None = None  # draws that a slow mechanism makes at a time
     running: list[Arm] = field(init=False)  # pairs that have not retired
-    halved: int = 0
     joint: evidence.Tally = field(default_factory=evidence.Tally)
     chunks: int = 0
     dispatched: int = 0
@@ -213,6 +215,8 @@ class Search:
     bets: list[evidence.Stream] = field(default_factory=list)
     history: list[Moment] = field(default_factory=list)
     raised: int = 0  # exceptions of the mechanism
+    together: Together = field(default_factory=Together)  # what all panels know of their experts
+    common: Common = field(default_factory=Common)  # the expert of all panels
 
     def __post_init__(self) -> None:
         self.running = list(self.arms)
@@ -283,7 +287,8 @@ class Search:
         if len(self.arms) > 1:
             self.joint.add(outcome.counts)
         if arm.panel is None:
-            arm.panel = Panel.of(outcome.learnt, level=self.level)
+            together = self.together if len(self.arms) > 1 else None
+            arm.panel = Panel.of(outcome.learnt, level=self.level, common=self.common, together=together)
         arm.panel.learn(outcome.learnt, outcome.judgement)
         arm.sample.append(outcome.learnt)
         while len(arm.sample) > 64 or sum(len(batch) for batch in arm.sample) > _SAMPLE_ROWS:
@@ -350,7 +355,7 @@ class Search:
         if len(self.arms) == 1:
             return self.arms[0]
         if self.explore:
-            return self._halving()
+            return self._finalist()
         behind = min(self.arms, key=lambda arm: (arm.dispatched, arm.number))
         evenly = self.dispatched / len(self.arms)
         if behind.dispatched < max(_LEAST_ON_A_PAIR, _SPREAD * evenly):
@@ -366,22 +371,19 @@ class Search:
         samples = [prospect.sampled(rng, horizon) for _, prospect in known]
         return known[int(np.argmax(samples))][0]
 
-    def _halving(self) -> Arm:
-        """To find the best pair: equal draws for all, and the worse half retires, again and again.
+    def _finalist(self) -> Arm:
+        """To find the best pair: equal draws for all, then for the two that promise most.
 
-        Sequential halving (Karnin, Koren, Somekh 2013). All rounds have the same number of draws; when one
-        pair is clearly the best, all others retire.
+        Rounds of halving (Karnin, Koren, Somekh 2013) would drop pairs before they are known; as the panels
+        learn from all pairs (`Common`, `Together`), draws on a pair that is dropped later are not lost.
         """
-        rounds = math.ceil(math.log2(len(self.arms)))
-        passed = min(int(rounds * self.dispatched / self.budget), rounds - 1)
-        if self.halved < passed:
-            self.halved = passed
+        if len(self.running) == len(self.arms) and self.dispatched > _FIRST_ROUND * self.budget:
             horizon = self.horizon(self.budget)
-            hopes = {arm.number: prospects.best(arm.recent(), horizon) for arm in self.running}
+            hopes = {arm.number: prospects.best(arm.recent(), horizon, _DOUBT) for arm in self.running}
             self.running.sort(key=lambda arm: -hopes[arm.number].expected(horizon))
             best, *others = (hopes[arm.number] for arm in self.running)
             clear = all(best.promise > other.expected(horizon) + 2 * other.error for other in others)
-            self.running = self.running[: 1 if clear else math.ceil(len(self.running) / 2)]
+            self.running = self.running[: 1 if clear else _FINALISTS]
         return min(self.running, key=lambda arm: (arm.dispatched, arm.number))
 
     @property

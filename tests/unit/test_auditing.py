@@ -167,19 +167,19 @@ def test_the_result_is_the_same_on_every_executor(stop: str) -> None:
 
 def test_a_panel_in_flight_is_not_changed_by_later_learning(monkeypatch: pytest.MonkeyPatch) -> None:
     """What judges a chunk was learned before the chunk was drawn, with chunks in flight too."""
-    seen: list[tuple[Any, float]] = []
+    seen: list[tuple[Any, list[float], int]] = []
     examine = search.Judge.examine
 
     def spy(judge: search.Judge, batch: Any) -> search.Outcome:
         if judge.panel is not None and judge.panel.frozen:
-            seen.append((judge.panel, float(judge.panel.log_weights[0]), judge.panel.draws))  # type: ignore[arg-type]
+            seen.append((judge.panel, judge.panel.weights.tolist(), judge.panel.draws))
         return examine(judge, batch)
 
     monkeypatch.setattr(search.Judge, "examine", spy)
-    audit(laplace(1.0), samples=200_000, stop="never")
+    audit(laplace(1.0), samples=200_000, stop="never", neighbours=[(0.0, 1.0), (3.0, 2.0)])
     assert len(seen) > 5
-    for panel, weight, draws in seen:  # type: ignore[misc]
-        assert (float(panel.log_weights[0]), panel.draws) == (weight, draws)
+    for panel, weights, draws in seen:
+        assert (panel.weights.tolist(), panel.draws) == (weights, draws)
 
 
 def test_one_sided_noise_in_many_dimensions_is_seen_by_the_side_it_never_takes() -> None:

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from dplitmus.forecast.clamp import Clamp
+from dplitmus.forecast.common import Common
 from dplitmus.forecast.features import Atoms, Coordinates, Decorrelated, Ramps, Regression
 from dplitmus.forecast.logistic import Posterior
 from dplitmus.forecast.noise import Noise
 from dplitmus.forecast.order import median, quantiles
-from dplitmus.forecast.panel import Expert, Panel
+from dplitmus.forecast.panel import Expert, Panel, Together
 from dplitmus.forecast.rates import together
 from dplitmus.forecast.tables import Edges, Regions, Symbols, Tree, _tree_forecasts
 from dplitmus.mechanisms.base import as_callee
@@ -35,6 +36,7 @@ EXPERTS: dict[str, Any] = {
     "tree": Tree,
     "edges": Edges,
     "noise": Noise,
+    "common": Common,
 }
 
 
@@ -214,8 +216,75 @@ def test_a_forecast_does_not_depend_on_the_labels_it_is_scored_with() -> None:
         batch = sample(laplace, 50, key=key)
         panel.learn(batch, panel.judge(batch))
     fresh = sample(laplace, 100, key=9)
-    flipped = Batch(fresh.values, fresh.keys, ~fresh.labels, fresh.geometry, fresh.names)
+    flipped = Batch(fresh.values, fresh.keys, ~fresh.labels, fresh.inputs, fresh.names)
     np.testing.assert_array_equal(panel.judge(fresh).logits, panel.judge(flipped).logits)
+
+
+def answers(x: Any, n: int, rng: np.random.Generator) -> Any:
+    """A sparse vector: queries against one noisy threshold, and the end after the first TRUE."""
+    above = x + rng.laplace(scale=4.0, size=(n, len(x))) >= rng.laplace(scale=2.0, size=(n, 1))
+    before = np.cumsum(above, axis=1) - above
+    return np.where(before > 0, 2, above)
+
+
+def two_answers(x: float, n: int, rng: np.random.Generator) -> Any:
+    """Two coordinates of one input."""
+    return (rng.random((n, 2)) < 0.4 + 0.2 * x).astype(float)
+
+
+DOWN, SWAPPED = (np.ones(6), np.zeros(6)), (np.array([1.0, 1, 1, 0, 0, 0]), np.array([0.0, 0, 0, 1, 1, 1]))
+
+
+def test_what_one_pair_teaches_serves_the_others() -> None:
+    """Never drawn from, a pair is forecast almost as well as by an expert that has seen nothing else."""
+    others = [DOWN, (np.zeros(6), np.eye(6)[0]), (np.ones(6), np.array([2.0, 0, 0, 0, 0, 0]))]
+    taught, own = Common(), Common()
+    for key, pair in enumerate(others):
+        for part in range(10):
+            taught.learn(sample(answers, 10_000, pair=pair, key=10 * key + part), whole=False)
+    for part in range(10):
+        own.learn(sample(answers, 10_000, pair=SWAPPED, key=100 + part), whole=False)
+    fresh = sample(answers, 200_000, pair=SWAPPED, key=1000)
+    gains = [math.log(2) - mean_log_loss(expert, fresh) for expert in (taught, own)]
+    assert gains[0] > 0.7 * gains[1] > 0.0005
+
+
+def test_common_is_taught_every_draw_once() -> None:
+    """Panels refit others on their whole past; this one has a past of its own, from all panels."""
+    common = Common()
+    panels = [Panel.of(sample(answers, 2, pair=pair), common=common) for pair in (DOWN, SWAPPED)]
+    for key in range(4):
+        for panel, pair in zip(panels, (DOWN, SWAPPED), strict=True):
+            batch = sample(answers, 3000, pair=pair, key=key)
+            panel.learn(batch, panel.judge(batch))
+    assert common.draws == 24_000
+    assert all(panel.frozen for panel in panels)
+
+
+def test_an_expert_that_is_best_everywhere_is_trusted_on_a_new_pair() -> None:
+    shared = Together()
+    first, second = (Panel.of(sample(laplace, 2), together=shared) for _ in range(2))
+    alone = Panel.of(sample(laplace, 2))
+    for key in range(30):
+        batch = sample(laplace, 100, key=key)
+        first.learn(batch, first.judge(batch))
+    best = int(np.argmax(first.weights))
+    assert second.weights[best] > 2 * alone.weights[best]
+    assert second.weights.sum() == pytest.approx(1.0)
+    assert (second.log_weights == alone.log_weights).all()
+
+
+def test_pairs_that_differ_keep_experts_of_their_own() -> None:
+    """Noise on one pair, words of two kinds on the other: neither has to follow the other's best."""
+    shared = Together()
+    panels = {mechanism: Panel.of(sample(mechanism, 2), together=shared) for mechanism in (laplace, bump)}
+    for key in range(40):
+        for mechanism, panel in panels.items():
+            batch = sample(mechanism, 200, key=key)
+            panel.learn(batch, panel.judge(batch))
+    assert shared.lead < 0
+    noise, bumps = (panel.weights for panel in panels.values())
+    assert int(np.argmax(noise)) != int(np.argmax(bumps))
 
 
 def test_running_sums_are_best_told_apart_by_their_steps() -> None:
@@ -265,11 +334,11 @@ def test_a_copy_of_a_tree_travels_without_its_history() -> None:
 
 @pytest.mark.parametrize("level", ["ideal", "bits"])
 @pytest.mark.parametrize("draws", [200, 6000])  # before and after the features are frozen
-@pytest.mark.parametrize("mechanism", [laplace, zero_or_noise, shifted_uniform])
+@pytest.mark.parametrize("mechanism", [laplace, zero_or_noise, shifted_uniform, two_answers])
 def test_what_is_learned_later_does_not_reach_a_twin(mechanism: Any, draws: int, level: str) -> None:
     """A chunk in flight is judged by the panel of the moment when it was sent out."""
     batch, more, fresh = (sample(mechanism, rows, key=key) for key, rows in enumerate((draws, 3000, 500)))
-    panel = Panel.of(batch, level=level)
+    panel = Panel.of(batch, level=level, together=Together())
     panel.learn(batch, None)
     twin = panel.twin()
     before = panel.judge(fresh)

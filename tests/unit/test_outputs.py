@@ -81,7 +81,26 @@ def test_regions_tell_where_an_output_lies_from_the_inputs(output: list[float], 
 
 
 @pytest.mark.parametrize(
-    ("x", "x_prime"), [("a", "b"), ([0.0], [1.0]), (0.0, math.inf), (None, 1.0), ([1.0, 2.0], [1.0, 2.0])]
+    ("x", "x_prime"),
+    [("a", "b"), ([0.0] * 3, [1.0] * 3), (0.0, math.inf), (None, 1.0), ([1.0, 2.0], [1.0, 2.0])],
 )
 def test_inputs_that_outputs_cannot_be_compared_with_have_no_geometry(x: Any, x_prime: Any) -> None:
     assert Geometry.of(x, x_prime, 2) is None
+
+
+def test_inputs_stand_behind_each_of_several_outputs_of_their_shape() -> None:
+    """Two releases side by side: the moves are known; experts that compare with the inputs keep out."""
+    pair = Pair(np.array([0.0, 5.0, 1.0]), np.array([1.0, 5.0, -3.0]), "")
+    batch = labelled(encode(np.ones((4, 6))), None, np.zeros(4, dtype=bool), pair)
+    assert batch.geometry is None
+    assert batch.inputs is not None
+    assert batch.inputs.times == 2
+    assert batch.inputs.differ.tolist() == [0, 2, 3, 5]
+    assert batch.inputs.moves.tolist() == [0.25, -1.0, 0.25, -1.0]
+
+
+@pytest.mark.parametrize("size", [1e308, 5e-324])
+def test_moves_of_any_size_are_numbers(size: float) -> None:
+    geometry = Geometry.of([-size, 0.0], [size, 0.0], 2)
+    assert geometry is not None
+    assert geometry.moves.tolist() == [1.0]

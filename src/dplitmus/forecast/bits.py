@@ -50,7 +50,7 @@ class Through:
 
     def _seen(self, batch: Batch) -> Batch:
         values = self.view(batch)
-        return replace(batch, values=values, keys=row_keys(values), geometry=None, names={})
+        return replace(batch, values=values, keys=row_keys(values), inputs=None, names={})
 
 
 def experts() -> list[tuple[float, Expert]]:

@@ -83,13 +83,7 @@ class Regression:
         self.certain = self.used.is_certain(raw, self.centre, self.scale)
 
     def _counted(self, batch: Batch) -> tuple[Floats, Floats, Floats]:
-        """Features of each kind of output, how often it had label 1, and how often it occurred."""
-        kinds, place = batch.distinct()
-        if place is None:
-            return self.features.compute(batch), batch.labels.astype(float), np.ones(len(batch))
-        ones, total = (
-            np.bincount(rows, minlength=len(kinds)).astype(float) for rows in (place[batch.labels], place)
-        )
+        kinds, ones, total = batch.counted()
         return self.features.compute(kinds), ones, total
 
     def forecast(self, batch: Batch) -> Floats:
@@ -147,7 +141,7 @@ class Coordinates:
         labels = batch.labels[:_ENOUGH]
         self.atoms, moving, centres, widths = [], [], [], []
         for j, column in enumerate(values.T):
-            common = _common(column, at_most=3, least=0.01)
+            common = common_values(column, at_most=3, least=0.01)
             if common.size:
                 self.atoms.append((j, common))
             numbers = np.isfinite(column) & ~np.isin(column, common)
@@ -159,7 +153,7 @@ class Coordinates:
                 widths.append(np.maximum(quantiles(away, _TWO_WIDTHS), 1e-9))
         self.moving, self.centres = np.array(moving, dtype=np.intp), np.array(centres)
         self.widths = np.array(widths).reshape(-1, 2).T
-        self.common = _common(values.reshape(-1), at_most=6, least=0.02)
+        self.common = common_values(values.reshape(-1), at_most=6, least=0.02)
         return bool(self.moving.size or self.atoms)
 
     def compute(self, batch: Batch) -> Floats:
@@ -187,7 +181,7 @@ class Coordinates:
         return np.concatenate(columns, axis=1)
 
 
-def _common(values: Floats, *, at_most: int, least: float) -> Floats:
+def common_values(values: Floats, *, at_most: int, least: float) -> Floats:
     """The values (NaN and infinities among them) that make up at least this share, commonest first."""
     found, counts = np.unique(values, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:at_most]

@@ -16,9 +16,11 @@ from dataclasses import dataclass, field, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
+from scipy.special import expit
 
 from dplitmus.forecast import bits
 from dplitmus.forecast.clamp import Clamp
+from dplitmus.forecast.common import Common
 from dplitmus.forecast.features import Atoms, Coordinates, Decorrelated, Ramps, Regression
 from dplitmus.forecast.noise import Noise
 from dplitmus.forecast.tables import Edges, Regions, Symbols, Tree
@@ -37,6 +39,7 @@ _FROZEN_VALUES = 2**17  # or this many numbers, whatever comes first
 _SAMPLE, _IDLE_SHARE = 2048, 8  # rows, at least, and share of a chunk on which idle experts are scored
 _REFIT_ACTIVE, _REFIT_IDLE = 1.13, 1.5  # growth of the past that calls for a new fit
 _CONVERGED = 30_000.0  # signal from which few draws of a chunk are learned
+_LEAST_HALF, _FURTHEST_LEAD, _WORST = 0.05, 20.0, -20.0  # of `Together`: so that all can come back
 _IDLE = 1e-3  # weight below which an expert is scored on that sample only
 
 
@@ -62,10 +65,42 @@ class Judgement(NamedTuple):
 
 
 @dataclass
+class Together:
+    """Weights of experts for all pairs together, where one kind of expert is the best for every pair.
+
+    That is one half of the prior; the other says that each pair has a best expert of its own. Both are
+    scored by the probability that they gave to the labels so far, so that neither costs more than ln 2.
+    """
+
+    lead: float = 0.0  # log odds of the first half
+    scores: dict[str, float] = field(default_factory=dict)  # of each kind of expert: log of how well it did
+
+    def log_weights(self, panel: Panel) -> Floats:
+        """Of a panel's experts, by what they did on all pairs."""
+        found = np.log(panel.prior) + [self.scores.get(name, 0.0) for name in panel.kinds]
+        return np.asarray(found - np.logaddexp.reduce(found))
+
+    def weights(self, panel: Panel) -> Floats:
+        """Of a panel's experts, by both halves."""
+        share = float(np.clip(expit(self.lead), _LEAST_HALF, 1 - _LEAST_HALF))
+        return share * np.exp(self.log_weights(panel)) + (1 - share) * np.exp(panel.log_weights)
+
+    def learn(self, panel: Panel, losses: Floats) -> None:
+        """Take a judged chunk of one pair into account, before the panel itself does."""
+        # Who is not on this panel is taken to say what the others do.
+        gain = float(np.logaddexp.reduce(self.log_weights(panel) + losses))
+        for name, loss in zip(panel.kinds, losses, strict=True):
+            self.scores[name] = max(self.scores.get(name, 0.0) + float(loss) - gain, _WORST)
+        own = float(np.logaddexp.reduce(panel.log_weights + losses))
+        self.lead = float(np.clip(self.lead + gain - own, -_FURTHEST_LEAD, _FURTHEST_LEAD))
+
+
+@dataclass
 class Panel:
     """Experts for one pair of inputs."""
 
     experts: list[Expert]
+    kinds: tuple[str, ...]  # of the experts: by these the panels of several pairs compare
     prior: Floats
     log_weights: Floats
     past: list[Batch] = field(default_factory=list)
@@ -73,6 +108,7 @@ class Panel:
     draws: int = 0
     frozen: bool = False
     signal: float = 0.0  # sum over draws of the squared logit
+    together: Together | None = None  # what the panels of all pairs know of their experts
 
     @property
     def converged(self) -> bool:
@@ -80,44 +116,68 @@ class Panel:
         return self.signal > _CONVERGED
 
     @classmethod
-    def of(cls, batch: Batch, *, level: str = "ideal") -> Panel:
-        """The experts that make sense for outputs like these; at the level "bits", those for bits too."""
+    def of(
+        cls,
+        batch: Batch,
+        *,
+        level: str = "ideal",
+        common: Common | None = None,
+        together: Together | None = None,
+    ) -> Panel:
+        """The experts that make sense for outputs like these; at the level "bits", those for bits too.
+
+        `common` and `together` are what the panels of several pairs share.
+        """
         numeric = batch.values.shape[1] > 0 and not np.isnan(batch.values).all()
         shaped = batch.geometry is not None
         raw_too = batch.geometry is None or not batch.geometry.trivial
         # Strings and the like have no geometry: their table is the only expert with much to say.
-        members: list[tuple[float, Expert]] = [(4.0 if batch.names else 0.075, Symbols())]
+        members: list[tuple[str, float, Expert]] = [("symbols", 4.0 if batch.names else 0.075, Symbols())]
         if numeric:
             members += [
-                (0.40 if not raw_too or not shaped else 0.25, Clamp(oriented=True)),
-                (0.10, Clamp(oriented=True, intercept=True)),
-                (0.10, Regression(Ramps())),
-                (0.10, Regression(Coordinates())),
-                (0.075, Tree()),
-                (0.075, Regression(Atoms())),
-                (0.075, Edges()),
+                ("clamp", 0.40 if not raw_too or not shaped else 0.25, Clamp(oriented=True)),
+                ("clamp with intercept", 0.10, Clamp(oriented=True, intercept=True)),
+                ("ramps", 0.10, Regression(Ramps())),
+                ("coordinates", 0.10, Regression(Coordinates())),
+                ("tree", 0.075, Tree()),
+                ("atoms", 0.075, Regression(Atoms())),
+                ("edges", 0.075, Edges()),
             ]
         if numeric and batch.values.shape[1] > 1:
-            members.append((0.05, Regression(Decorrelated())))
+            members.append(("decorrelated", 0.05, Regression(Decorrelated())))
         if numeric and shaped:
-            members.append((0.25, Noise()))
+            members.append(("noise", 0.25, Noise()))
         if numeric and shaped and raw_too:
-            members.append((0.15, Clamp(oriented=False)))
+            members.append(("raw clamp", 0.15, Clamp(oriented=False)))
         if shaped:
-            members.append((0.10, Regions()))
+            members.append(("regions", 0.10, Regions()))
+        if numeric and batch.inputs is not None and batch.values.shape[1] > 1:
+            members.append(("common", 0.10, common or Common()))
         if numeric and level == "bits":
-            members += bits.experts()
-        prior = np.array([mass for mass, _ in members])
+            members += [(f"bits {k}", *member) for k, member in enumerate(bits.experts())]
+        prior = np.array([mass for _, mass, _ in members])
         prior /= prior.sum()
-        return cls([expert for _, expert in members], prior, np.log(prior), taught=np.zeros(prior.size))
+        kinds, _, experts = zip(*members, strict=True)
+        taught = np.zeros(prior.size)
+        return cls(list(experts), kinds, prior, np.log(prior), taught=taught, together=together)
 
     def twin(self) -> Panel:
         """A copy that judges and that later learning does not reach."""
-        return replace(self, experts=[_copied(expert) for expert in self.experts], past=[])
+        return replace(
+            self,
+            experts=[_copied(expert) for expert in self.experts],
+            past=[],
+            together=copy.deepcopy(self.together),
+        )
+
+    @property
+    def weights(self) -> Floats:
+        """Of the experts, by what they did on this pair and on all."""
+        return self.together.weights(self) if self.together else np.asarray(np.exp(self.log_weights))
 
     def judge(self, batch: Batch) -> Judgement:
         """Forecast a chunk by what is known now; the labels are only used to score the experts."""
-        weights = np.exp(self.log_weights)
+        weights = self.weights
         active = weights >= _IDLE
         kinds, place = batch.distinct()
         labels = batch.labels
@@ -141,7 +201,7 @@ class Panel:
 
     def forecast(self, batch: Batch) -> Floats:
         """The logits of the mixture alone: nothing is scored, nothing will be learned."""
-        weights = np.exp(self.log_weights)
+        weights = self.weights
         active = np.flatnonzero(weights >= _IDLE)
         kinds, place = batch.distinct()
         etas = [np.clip(self.experts[k].forecast(kinds), SURE, 1 - SURE) for k in active]
@@ -152,6 +212,8 @@ class Panel:
         self.draws += len(batch)
         if judgement is not None:
             self.signal += judgement.strength * len(batch)
+            if self.together:
+                self.together.learn(self, judgement.losses)
             log_weights = self.log_weights + judgement.losses
             log_weights -= np.logaddexp.reduce(log_weights)
             share = min(0.5, 0.1 * judgement.scored / self.draws)
@@ -160,7 +222,7 @@ class Panel:
 
     def _teach(self, batch: Batch) -> None:
         """Refit those experts whose past has grown enough; once frozen, stream new draws to all."""
-        active = np.exp(self.log_weights) >= _IDLE
+        active = self.weights >= _IDLE
         if self.frozen:
             for expert, is_active in zip(self.experts, active, strict=True):
                 some = slice(0, max(_SAMPLE // 4, len(batch) // _IDLE_SHARE))
@@ -170,7 +232,8 @@ class Panel:
         freeze = self.draws >= _FREEZE or self.draws * batch.values.shape[1] >= _FROZEN_VALUES
         for k, expert in enumerate(self.experts):
             growth = _REFIT_ACTIVE if active[k] else _REFIT_IDLE
-            if freeze or self.draws >= growth * self.taught[k]:
+            due = freeze or self.draws >= growth * self.taught[k]
+            if due and not isinstance(expert, Common):  # that one has a past of its own
                 self.past = [join(self.past)]
                 expert.learn(self.past[0], whole=True)
                 self.taught[k] = self.draws
