@@ -208,6 +208,7 @@ class Search:
     explore: float | None = None  # alpha of an exam for which the best pair is looked for, if there is one
     piece: int | None = None  # draws that a slow mechanism makes at a time
     running: list[Arm] = field(init=False)  # pairs that have not retired
+    compared: bool = False  # whether the others have
     joint: evidence.Tally = field(default_factory=evidence.Tally)
     chunks: int = 0
     dispatched: int = 0
@@ -355,7 +356,7 @@ class Search:
         if len(self.arms) == 1:
             return self.arms[0]
         if self.explore:
-            return self._finalist()
+            return self._evenly()
         behind = min(self.arms, key=lambda arm: (arm.dispatched, arm.number))
         evenly = self.dispatched / len(self.arms)
         if behind.dispatched < max(_LEAST_ON_A_PAIR, _SPREAD * evenly):
@@ -371,13 +372,14 @@ class Search:
         samples = [prospect.sampled(rng, horizon) for _, prospect in known]
         return known[int(np.argmax(samples))][0]
 
-    def _finalist(self) -> Arm:
+    def _evenly(self) -> Arm:
         """To find the best pair: equal draws for all, then for the two that promise most.
 
         Rounds of halving (Karnin, Koren, Somekh 2013) would drop pairs before they are known; as the panels
         learn from all pairs (`Common`, `Together`), draws on a pair that is dropped later are not lost.
         """
-        if len(self.running) == len(self.arms) and self.dispatched > _FIRST_ROUND * self.budget:
+        if not self.compared and self.dispatched > _FIRST_ROUND * self.budget:
+            self.compared = True
             horizon = self.horizon(self.budget)
             hopes = {arm.number: prospects.best(arm.recent(), horizon, _DOUBT) for arm in self.running}
             self.running.sort(key=lambda arm: -hopes[arm.number].expected(horizon))

@@ -249,6 +249,24 @@ def test_what_one_pair_teaches_serves_the_others() -> None:
     assert gains[0] > 0.7 * gains[1] > 0.0005
 
 
+def test_pairs_that_move_other_coordinates_in_the_same_way_are_not_taken_for_one() -> None:
+    """Each pair's outputs are read where its own input moved: the weights are those of one coordinate."""
+
+    def bits(x: Any, n: int, rng: np.random.Generator) -> Any:
+        return (rng.random((n, 2)) < 0.3 + 0.4 * x).astype(float)
+
+    first, second = (np.zeros(2), np.array([1.0, 0.0])), (np.zeros(2), np.array([0.0, 1.0]))
+    fresh = sample(bits, 1000, pair=second, key=2)
+    told = []
+    for pairs in ((first, second), (second, second)):
+        common = Common()
+        for key, pair in enumerate(pairs):
+            common.learn(sample(bits, 2000, pair=pair, key=key), whole=False)
+        told.append(common.forecast(fresh))
+    assert told[0] == pytest.approx(told[1], abs=0.02)  # 0.1 if both are read in the first coordinate
+    assert told[1].max() > 0.65
+
+
 def test_common_is_taught_every_draw_once() -> None:
     """Panels refit others on their whole past; this one has a past of its own, from all panels."""
     common = Common()
@@ -275,7 +293,7 @@ def test_an_expert_that_is_best_everywhere_is_trusted_on_a_new_pair() -> None:
 
 
 def test_pairs_that_differ_keep_experts_of_their_own() -> None:
-    """Noise on one pair, words of two kinds on the other: neither has to follow the other's best."""
+    """Noise on one pair, a bump between the inputs on the other: neither has to follow the other's best."""
     shared = Together()
     panels = {mechanism: Panel.of(sample(mechanism, 2), together=shared) for mechanism in (laplace, bump)}
     for key in range(40):

@@ -57,7 +57,9 @@ class Common:
     scale: Floats = field(default_factory=lambda: np.ones(0))
     posterior: Posterior | None = None
     used: Predictor | None = None  # the same under the prior that suits it
-    past: dict[bytes, list[Batch]] = field(default_factory=dict)  # of each pair, until features are frozen
+    past: dict[tuple[int, bytes, bytes], list[Batch]] = field(
+        default_factory=dict
+    )  # of each pair, until features are frozen
     draws: int = 0
     taught: int = 0  # draws at the last fit
     frozen: bool = False
@@ -76,7 +78,7 @@ class Common:
             if self.posterior is not None:
                 self._fit(self._counted([batch]), self.posterior, steps=2)
             return
-        self.past.setdefault(batch.inputs.moves.tobytes(), []).append(batch)
+        self.past.setdefault(_seen_as(batch, batch.inputs), []).append(batch)
         self.frozen = self.draws >= _FREEZE
         if not self.frozen and self.draws < max(_LEAST, _REFIT * self.taught):
             return
@@ -140,6 +142,11 @@ class Common:
             return np.concatenate([moved, moved * share], axis=1)
         crossed = moved[:, :, np.newaxis] * share[:, np.newaxis, :]
         return np.concatenate([moved, crossed.reshape(len(values), -1)], axis=1)
+
+
+def _seen_as(batch: Batch, inputs: Geometry) -> tuple[int, bytes, bytes]:
+    """Equal for pairs whose outputs have the same features: the same coordinates move in the same way."""
+    return batch.values.shape[1], inputs.differ.tobytes(), inputs.moves.tobytes()
 
 
 def _moving(values: Floats, inputs: Geometry) -> Floats:
