@@ -11,9 +11,8 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from scipy.special import expit
 
-from dplitmus.forecast.logistic import one_weight, with_intercept
+from dplitmus.forecast.logistic import moderated, one_weight, with_intercept
 from dplitmus.forecast.order import median, quantiles
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ class Clamp:
         if self.intercept:
             logit += widths.bias
             variance += 2 * widths.covariance * features + widths.bias_variance
-        return np.asarray(expit(logit / np.sqrt(1 + math.pi / 8 * variance)) @ widths.share)
+        return np.asarray(moderated(logit, variance) @ widths.share)
 
     def _values(self, batch: Batch) -> Floats:
         return batch.oriented if self.oriented else batch.values

@@ -8,15 +8,13 @@ them: a pair that has hardly been drawn from is known already.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import expit
 
 from dplitmus.forecast.features import common_values
-from dplitmus.forecast.logistic import Posterior, Predictor
+from dplitmus.forecast.logistic import Posterior, Predictor, moderated
 from dplitmus.forecast.order import median, quantiles
 from dplitmus.outputs import join
 
@@ -98,7 +96,7 @@ class Common:
             return np.full(len(batch), 0.5)
         features = self._features(batch, batch.inputs) / self.scale
         variance = np.square(features @ self.used.root).sum(axis=1)
-        return np.asarray(expit(features @ self.used.mean / np.sqrt(1 + math.pi / 8 * variance)))
+        return moderated(features @ self.used.mean, variance)
 
     def _choose(self, past: list[Batch]) -> bool:
         """Common answers of all coordinates and pairs together; a centre and two widths for the rest."""

@@ -71,6 +71,11 @@ class Posterior:
         return Predictor(axes @ (pull / best), axes / np.sqrt(best))
 
 
+def moderated(logit: Floats, variance: Floats) -> Floats:
+    """The probability of a logit that is known up to a normal error, about (MacKay 1992)."""
+    return np.asarray(expit(logit / np.sqrt(1 + math.pi / 8 * variance)))
+
+
 @dataclass(frozen=True)
 class Predictor:
     """A posterior ready to forecast: the mean of the weights, and a root of their covariance."""
@@ -85,9 +90,9 @@ class Predictor:
         """
         weights = self.mean[:-1] / scale
         logit = features @ weights + (self.mean[-1] - centre @ weights)
-        if not certain:
-            logit /= np.sqrt(1 + math.pi / 8 * self._variance(features, centre, scale))
-        return np.asarray(expit(logit))
+        if certain:
+            return np.asarray(expit(logit))
+        return moderated(logit, self._variance(features, centre, scale))
 
     def is_certain(self, features: Floats, centre: Floats, scale: Floats) -> bool:
         """Whether the uncertainty of the weights would change no forecast of rows like these."""

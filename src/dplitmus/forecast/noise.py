@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from scipy.special import expit
 
+from dplitmus.forecast.logistic import moderated
 from dplitmus.forecast.order import median
 
 if TYPE_CHECKING:
@@ -104,7 +105,5 @@ class Noise:
         return np.asarray(np.exp(likelihoods - np.logaddexp.reduce(likelihoods)))
 
     def _shrunk(self, logit: Floats, uncertainty: float) -> Floats:
-        """The forecast when the logit has the relative variance uncertainty / count (MacKay 1992)."""
-        return np.asarray(
-            expit(logit / np.sqrt(1 + math.pi / 8 * uncertainty / self.count * np.square(logit)))
-        )
+        """The forecast when the logit has the relative variance uncertainty / count."""
+        return moderated(logit, uncertainty / self.count * np.square(logit))
