@@ -308,17 +308,8 @@ class Search:
         """Note where the search stands whenever the draws have doubled: for the report alone."""
         draws = sum(arm.tally.draws for arm in self.arms)
         if draws >= (2 * self.history[-1].draws if self.history else _FIRST_MOMENT):
-            coarse, delta, bets = self._coarse
-            logs = self._mixture(coarse, delta, bets=bets)
-            found = evidence.largest_refuted(coarse, logs, self.alpha)
+            found = self._largest_refuted(evidence.EPSILONS[::_COARSE])
             self.history.append(Moment(draws, self.log_wealth, found))
-
-    @cached_property
-    def _coarse(self) -> tuple[NDArray[np.float64], NDArray[np.float64], list[evidence.Stream]]:
-        """Some epsilons, the claimed delta beside each, and the bets against them."""
-        epsilon = evidence.EPSILONS[::_COARSE]
-        delta = np.full(epsilon.size, self.claim.delta)
-        return epsilon, delta, evidence.streams(epsilon, delta, evidence.LEVELS)
 
     def _against_claim(self, tally: evidence.Tally) -> float:
         epsilon, delta = np.array([self.claim.epsilon]), np.array([self.claim.delta])
@@ -326,26 +317,28 @@ class Search:
             self.bets = evidence.streams(epsilon, delta, evidence.LEVELS)
         return float(evidence.log_wealth(tally, epsilon, delta, bets=self.bets)[0])
 
-    def _mixture(
-        self,
-        epsilon: NDArray[np.float64],
-        delta: NDArray[np.float64],
-        *,
-        bets: list[evidence.Stream] | None = None,
-    ) -> NDArray[np.float64]:
+    def _largest_refuted(self, epsilons: NDArray[np.float64]) -> float:
+        """The largest of these epsilons, at the claimed delta, that the run refutes."""
+        return evidence.largest_refuted(
+            epsilons, lambda some: self._mixture(some, np.full(some.size, self.claim.delta)), self.alpha
+        )
+
+    def _mixture(self, epsilon: NDArray[np.float64], delta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Log wealth of the whole run against each claim."""
-        logs = [evidence.log_wealth(arm.tally, epsilon, delta, bets=bets) for arm in self.arms]
+        logs = [evidence.log_wealth(arm.tally, epsilon, delta) for arm in self.arms]
         if len(self.arms) == 1:
             return logs[0]
-        return self._mixed(evidence.log_wealth(self.joint, epsilon, delta, bets=bets), logs)
+        return self._mixed(evidence.log_wealth(self.joint, epsilon, delta), logs)
 
     def alone(self, arm: Arm) -> float:
         """The largest epsilon that the bets on one pair refute, as if there were no other."""
         if len(self.arms) == 1:
             return self.epsilon_lower
-        delta = np.full(evidence.EPSILONS.size, self.claim.delta)
-        logs = evidence.log_wealth(arm.tally, evidence.EPSILONS, delta)
-        return evidence.largest_refuted(evidence.EPSILONS, logs, self.alpha)
+        return evidence.largest_refuted(
+            evidence.EPSILONS,
+            lambda some: evidence.log_wealth(arm.tally, some, np.full(some.size, self.claim.delta)),
+            self.alpha,
+        )
 
     def _mixed(self, joint: NDArray[np.float64], logs: list[NDArray[np.float64]]) -> NDArray[np.float64]:
         """Half of the wealth is bet on all pairs together, half is spread evenly over them."""
@@ -401,18 +394,18 @@ class Search:
     @cached_property
     def epsilon_lower(self) -> float:
         """The largest epsilon, at the claimed delta, that the run refutes, once it has ended."""
-        delta = np.full(evidence.EPSILONS.size, self.claim.delta)
-        found = evidence.largest_refuted(
-            evidence.EPSILONS, self._mixture(evidence.EPSILONS, delta), self.alpha
-        )
+        found = self._largest_refuted(evidence.EPSILONS)
         return max(found, self.claim.epsilon) if self.refuted else found
 
     def delta_lower(self) -> float:
         """The largest delta, at the claimed epsilon, that the run refutes."""
         if not self.claim.delta and not self.refuted:
             return 0.0  # delta = 0 stands, so that every other delta does
-        epsilon = np.full(evidence.DELTAS.size, self.claim.epsilon)
-        found = evidence.largest_refuted(evidence.DELTAS, self._mixture(epsilon, evidence.DELTAS), self.alpha)
+        found = evidence.largest_refuted(
+            evidence.DELTAS,
+            lambda some: self._mixture(np.full(some.size, self.claim.epsilon), some),
+            self.alpha,
+        )
         return max(found, self.claim.delta) if self.refuted else found
 
 

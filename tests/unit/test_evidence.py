@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -92,18 +93,19 @@ def test_the_bound_grows_with_evidence_and_stays_below_the_accuracy() -> None:
     for n in (1000, 10_000, 100_000):
         tally = Tally()
         tally.add(counts(level, round(u * n), n - round(u * n)))
-        logs = evidence.log_wealth(tally, evidence.EPSILONS, np.zeros(evidence.EPSILONS.size))
-        found.append(evidence.largest_refuted(evidence.EPSILONS, logs, 1e-3))
+        against = partial(evidence.log_wealth, tally, delta=np.zeros(1))
+        found.append(evidence.largest_refuted(evidence.EPSILONS, against, 1e-3))
     assert found == sorted(found)
     assert 0.96 < found[-1] < 1.0
 
 
-def test_largest_refuted_stops_at_the_first_standing_point() -> None:
-    grid = np.array([1.0, 2.0, 3.0, 4.0])
-    high, low = math.log(1e7), 0.0
-    assert evidence.largest_refuted(grid, np.array([high, high, low, high]), 1e-6) == 2.0
-    assert evidence.largest_refuted(grid, np.array([low, high, high, high]), 1e-6) == 0.0
-    assert evidence.largest_refuted(grid, np.array([high] * 4), 1e-6) == 4.0
+@pytest.mark.parametrize("standing", [0, 1, 127, 128, 129, 256, 299, 300])
+def test_largest_refuted_stops_at_the_first_standing_point(standing: int) -> None:
+    """Wherever it lies among the points that are looked at together; what is refuted beyond is no matter."""
+    grid = np.arange(1.0, 301.0)
+    logs = np.where(grid == standing + 1, 0.0, math.log(1e7))
+    found = evidence.largest_refuted(grid, lambda some: logs[np.searchsorted(grid, some)], 1e-6)
+    assert found == standing
 
 
 def test_an_average_of_wealths_is_their_average() -> None:

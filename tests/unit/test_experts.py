@@ -14,7 +14,7 @@ from dplitmus.forecast.common import Common
 from dplitmus.forecast.features import Atoms, Coordinates, Decorrelated, Ramps, Regression
 from dplitmus.forecast.logistic import Posterior
 from dplitmus.forecast.noise import Noise
-from dplitmus.forecast.order import median, quantiles
+from dplitmus.forecast.order import column_quantiles, median, quantiles
 from dplitmus.forecast.panel import Expert, Panel, Together
 from dplitmus.forecast.rates import together
 from dplitmus.forecast.tables import Edges, Regions, Symbols, Tree, _tree_forecasts
@@ -375,6 +375,19 @@ def test_quantiles_and_medians_are_those_of_numpy() -> None:
         assert median(values) == pytest.approx(np.median(values), rel=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:All-NaN slice")  # of numpy
+def test_quantiles_of_columns_are_those_of_numpy() -> None:
+    rng = stream(1)
+    shares = np.array([0.0, 0.04, 0.3, 0.5, 0.98, 1.0])
+    for rows in (1, 2, 3, 257):
+        values = rng.normal(size=(rows, 4))
+        values[:, 1:] = np.where(rng.random((rows, 3)) < 0.3, np.nan, values[:, 1:])
+        values[:, 3] = np.nan
+        found = column_quantiles(values, shares)
+        np.testing.assert_allclose(found, np.nanquantile(values, shares, axis=0), rtol=1e-12)
+    assert np.isnan(column_quantiles(np.zeros((0, 2)), shares)).all()
+
+
 def test_equal_outputs_are_judged_once_and_alike() -> None:
     """The forecasts of a panel on few kinds of outputs are those on each output by itself."""
     batch = sample(lambda x, n, rng: rng.integers(0, 3, size=(n, 2)) * (1 + x), 3000)
@@ -425,12 +438,23 @@ def test_known_noise_is_forecast_almost_as_by_its_own_density(family: str) -> No
 
 def test_symbols_are_looked_at_together() -> None:
     """Where others were strong one draw says much; where nothing was, four say little."""
-    strong = np.array([[20.0, 0.0], [0.0, 20.0], [0.0, 20.0], [0.0, 1.0]])
-    fair = np.array([*[[510.0, 490.0], [495.0, 505.0]] * 10, [0.0, 4.0]])
+    strong = np.array([[6.0, 0.0], [0.0, 7.0], [0.0, 5.0], [3.0, 0.0], [0.0, 3.0], [0.0, 4.0], [0.0, 1.0]])
+    fair = np.array(
+        [*[[510.0, 490.0], [495.0, 505.0]] * 10, *[[2.0, 2.0], [1.0, 3.0], [3.0, 1.0]] * 5, [0, 4]]
+    )
+    assert together(np.array([[0.0, 1.0]]))[-1] < 0.75
     assert together(strong)[-1] > 0.8
     assert together(np.array([[0.0, 4.0]]))[-1] > 0.8
     assert abs(together(fair)[-1] - 0.5) < 0.1
-    assert np.allclose(together(fair)[:-1], 0.5, atol=0.01)
+    assert np.allclose(together(fair)[:20], 0.5, atol=0.01)
+
+
+def test_rare_symbols_may_tell_more_than_common_ones_and_less() -> None:
+    """A name that was seen three times betrays its input where all rare ones do, and not where none does."""
+    common, rare = [[500.0, 500.0], [510.0, 490.0]], [[0.0, 3.0], [4.0, 0.0], [0.0, 5.0], [0.0, 3.0]]
+    assert together(np.array([*common, *rare]))[-1] > 0.9
+    common, rare = [[500.0, 50.0], [51.0, 490.0]] * 3, [[2.0, 3.0], [3.0, 1.0], [1.0, 2.0], [2.0, 2.0]] * 4
+    assert together(np.array([*common, *rare, [1.0, 3.0]]))[-1] < 0.6
 
 
 def test_rates_do_not_depend_on_which_input_is_called_the_first() -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 import numpy as np
 
 from dplitmus.forecast.logistic import Posterior, Predictor
-from dplitmus.forecast.order import median, quantiles
+from dplitmus.forecast.order import column_quantiles, quantiles
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _ENOUGH = 4096  # values from which quantiles are taken
 _KNOTS = np.linspace(0.02, 0.98, 7)
-_TWO_WIDTHS, _THREE_WIDTHS = np.array([0.3, 0.8]), np.array([0.05, 0.3, 0.8])
+_MIDDLE, _TWO_WIDTHS, _THREE_WIDTHS = np.array([0.5]), np.array([0.3, 0.8]), np.array([0.05, 0.3, 0.8])
 _CORRELATED = 0.3  # the least correlation worth undoing
 _FURTHEST = 30.0  # standard deviations from the mean
 _MOVES = 1e-9  # the least deviation of a feature that tells something
@@ -139,20 +139,19 @@ class Coordinates:
         """Common values of each coordinate; of the rest, a centre between the medians and two widths."""
         values = batch.values[:_ENOUGH, : self.most]
         labels = batch.labels[:_ENOUGH]
-        self.atoms, moving, centres, widths = [], [], [], []
-        for j, column in enumerate(values.T):
-            common = common_values(column, at_most=3, least=0.01)
+        numbers = np.where(np.isfinite(values), values, np.nan)
+        self.atoms = []
+        for j in np.flatnonzero(_repeats(values)):
+            common = common_values(values[:, j], at_most=3, least=0.01)
             if common.size:
-                self.atoms.append((j, common))
-            numbers = np.isfinite(column) & ~np.isin(column, common)
-            medians = [median(column[side]) for side in (numbers & labels, numbers & ~labels) if side.any()]
-            if medians:
-                moving.append(j)
-                centres.append(np.mean(medians))
-                away = np.abs(column[numbers] - centres[-1])
-                widths.append(np.maximum(quantiles(away, _TWO_WIDTHS), 1e-9))
-        self.moving, self.centres = np.array(moving, dtype=np.intp), np.array(centres)
-        self.widths = np.array(widths).reshape(-1, 2).T
+                self.atoms.append((int(j), common))
+                numbers[np.isin(values[:, j], common), j] = np.nan
+        sides = np.stack([column_quantiles(numbers[side], _MIDDLE)[0] for side in (labels, ~labels)])
+        seen = ~np.isnan(sides)
+        self.moving = np.flatnonzero(seen.any(axis=0))
+        self.centres = np.nansum(sides, axis=0)[self.moving] / seen.sum(axis=0)[self.moving]
+        away = np.abs(numbers[:, self.moving] - self.centres)
+        self.widths = np.maximum(column_quantiles(away, _TWO_WIDTHS), 1e-9)
         self.common = common_values(values.reshape(-1), at_most=6, least=0.02)
         return bool(self.moving.size or self.atoms)
 
@@ -179,6 +178,12 @@ class Coordinates:
                 for k in range(self.common.size)
             ]
         return np.concatenate(columns, axis=1)
+
+
+def _repeats(values: Floats) -> NDArray[np.bool_]:
+    """Which columns have some value twice, or one that is no finite number."""
+    ordered = np.sort(values, axis=0)
+    return np.asarray((ordered[1:] == ordered[:-1]).any(axis=0) | ~np.isfinite(values).all(axis=0))
 
 
 def common_values(values: Floats, *, at_most: int, least: float) -> Floats:

@@ -23,3 +23,17 @@ def median(values: Floats) -> float:
     ordered = np.sort(values, axis=None)
     middle = ordered.size // 2
     return float(ordered[middle] if ordered.size % 2 else (ordered[middle - 1] + ordered[middle]) / 2)
+
+
+def column_quantiles(values: Floats, shares: Floats) -> Floats:
+    """The same as `np.nanquantile` of each column; NaN for one without numbers. One row for each share."""
+    if not len(values):
+        return np.full((shares.size, values.shape[1]), np.nan)
+    ordered = np.sort(values, axis=0)  # NaN come last
+    last = np.maximum(len(values) - np.isnan(values).sum(axis=0) - 1, 0)
+    place = shares[:, np.newaxis] * last
+    below = place.astype(np.intp)
+    low, high = (np.take_along_axis(ordered, at, axis=0) for at in (below, np.minimum(below + 1, last)))
+    further = place - below
+    with np.errstate(invalid="ignore"):  # no part of an infinite number is none
+        return np.where(further > 0, (1 - further) * low + further * high, low)
