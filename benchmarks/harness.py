@@ -2,7 +2,9 @@
 
 Steady state: microseconds of CPU a draw beyond 100,000 draws, for a correct Laplace mechanism in n
 dimensions, less the time the mechanism takes by itself. Start: CPU seconds of the first 300 draws.
-Slow mechanisms: wall time of an audit whose every draw takes 1 ms, as a ratio to draws / threads * 1 ms.
+Slow mechanisms: wall time of an audit whose every draw takes 1 ms, as a ratio to draws / threads * the time
+of one draw, and to the time of as many draws on the same threads without an audit: threads that wait for
+each other are not the audit's.
 
     python benchmarks/harness.py
 """
@@ -60,6 +62,18 @@ def slow(x: float, rng: np.random.Generator) -> float:
     return x + rng.laplace()
 
 
+def bare(pool: ThreadPoolExecutor, draws: int) -> float:
+    """Seconds of so many slow draws on the same threads, in hundred tasks."""
+
+    def some(seed: int) -> list[float]:
+        rng = np.random.default_rng(seed)
+        return [slow(0.0, rng) for _ in range(draws // 100)]
+
+    started = time.perf_counter()
+    list(pool.map(some, range(100)))
+    return time.perf_counter() - started
+
+
 def main() -> None:
     """Print both tables."""
     print(f"{'n':>4}{'first 300 draws':>18}{'steady us a draw':>18}{'mechanism alone':>17}")
@@ -76,9 +90,10 @@ def main() -> None:
         slow(0.0, np.random.default_rng(1))
     one = (time.perf_counter() - started) / 200
     print(f"\na draw of {one * 1e3:.2f} ms, 9000 draws")
-    print(f"{'threads':>8}{'wall s':>9}{'ratio to draws/threads':>24}")
+    print(f"{'threads':>8}{'wall s':>9}{'without s':>11}{'to draws/threads':>18}{'to without':>12}")
     for threads in (1, 2, 4):
         with ThreadPoolExecutor(threads) as pool:
+            before = bare(pool, 9000)
             started = time.perf_counter()
             result = dplitmus.audit(
                 dplitmus.each(slow),
@@ -89,7 +104,9 @@ def main() -> None:
                 executor=pool,
             )
             wall = time.perf_counter() - started
-        print(f"{threads:>8}{wall:>9.1f}{wall / (result.samples * one / threads):>24.2f}", flush=True)
+            without = (before + bare(pool, 9000)) / 2 * result.samples / 9000
+        ratio = wall / (result.samples * one / threads)
+        print(f"{threads:>8}{wall:>9.2f}{without:>11.2f}{ratio:>18.2f}{wall / without:>12.2f}", flush=True)
 
 
 if __name__ == "__main__":

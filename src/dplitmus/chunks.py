@@ -77,7 +77,7 @@ class Chunk:
         if self.stock is not None:
             return self._aligned(self.stock.labelled(self.size, stream(self.seed, *self.key)))
         batches = [
-            draw_labelled(self.parcel.callee, self.pair, rows, self._stream(piece))
+            draw_labelled(self.parcel.callee, self.pair, rows, self._stream(piece), self.like)
             for piece, rows in list(enumerate(self.pieces))[first:last]
         ]
         return self._aligned(self.joined(batches))

@@ -51,7 +51,7 @@ _CAPS = ((1.0, 0.75), (0.3, 0.15), (0.1, 0.10))
 _FIRST_MASS = 0.8  # of the wealth is bet from the first draw on; half of the rest at each later start
 _FIRST_RESTART, _RESTART_FACTOR = 64, 8
 EPSILONS = np.concatenate([np.arange(0.001, 0.02, 0.0005), 0.02 * 1.005 ** np.arange(1315)])  # to 14
-_AT_ONCE = 128  # points of such a grid
+_AT_ONCE = 32  # points of such a grid
 DELTAS = 10.0 ** np.arange(-7, 0, 0.02)
 
 

@@ -213,8 +213,13 @@ def encode(outputs: Any) -> Encoded:
     return Encoded(np.array([[_number_of(item)] for item in items]).reshape(-1, 1), keys, names)
 
 
-def labelled(low: Encoded | None, high: Encoded | None, labels: NDArray[np.bool_], pair: Any) -> Batch:
-    """Outputs on x and on x' in the order of their labels; narrower rows are padded with NaN."""
+def labelled(
+    low: Encoded | None, high: Encoded | None, labels: NDArray[np.bool_], pair: Any, like: Batch | None = None
+) -> Batch:
+    """Outputs on x and on x' in the order of their labels; narrower rows are padded with NaN.
+
+    `like` are earlier outputs on the same pair: what the inputs tell need not be worked out again.
+    """
     parts = [(side, part) for side, part in ((~labels, low), (labels, high)) if part is not None]
     columns = max(part.values.shape[1] for _, part in parts)
     values = np.full((labels.size, columns), np.nan)
@@ -225,7 +230,11 @@ def labelled(low: Encoded | None, high: Encoded | None, labels: NDArray[np.bool_
         keys[side] = part.keys
         names |= part.names
     raised = sum(part.raised for _, part in parts)
-    return Batch(values, keys, labels, Geometry.of(pair.x, pair.x_prime, columns), names, raised)
+    if like is not None and like.values.shape[1] == columns:
+        inputs = like.inputs
+    else:
+        inputs = Geometry.of(pair.x, pair.x_prime, columns)
+    return Batch(values, keys, labels, inputs, names, raised)
 
 
 def _as_array(outputs: Any) -> NDArray[Any]:

@@ -100,13 +100,18 @@ def draw(callee: Callee, x: FloatArray, n: int, rng: np.random.Generator) -> NDA
     return _as_matrix(callee, outputs, n, len(x))
 
 
-def draw_labelled(callee: Callee, pair: Pair, n: int, rng: np.random.Generator) -> Batch:
-    """Toss n fair coins, run the mechanism on x or x' accordingly; any outputs will do."""
+def draw_labelled(
+    callee: Callee, pair: Pair, n: int, rng: np.random.Generator, like: Batch | None = None
+) -> Batch:
+    """Toss n fair coins, run the mechanism on x or x' accordingly; any outputs will do.
+
+    `like` are earlier outputs on the same pair, if there are any.
+    """
     labels = rng.random(n) < 0.5
     ones = int(labels.sum())
     low = draw_encoded(callee, pair.x, n - ones, rng) if ones < n else None
     high = draw_encoded(callee, pair.x_prime, ones, rng) if ones else None
-    return labelled(low, high, labels, pair)
+    return labelled(low, high, labels, pair, like)
 
 
 def draw_encoded(callee: Callee, x: object, n: int, rng: np.random.Generator) -> Encoded:

@@ -57,9 +57,9 @@ if TYPE_CHECKING:
     from dplitmus.shipping import Parcel
 
 _PHASE_SEARCH, _PHASE_BANDIT = 20, 21
-_GROWTH_EARLY, _GROWTH = 0.07, 0.03  # size of a chunk, as a share of the pair's draws so far
+_GROWTH_EARLY, _GROWTH = 0.05, 0.03  # size of a chunk, as a share of the pair's draws so far
 _GROWTH_PATIENT = 0.15  # where nothing depends on stopping early
-_SMALLEST = 2  # rows of the first chunks
+_FIRST = 2  # rows of the first chunk, and more of all others
 _SEQUENTIAL = 4096  # draws on a pair up to which nothing is in flight, where draws are cheap
 _IN_FLIGHT = 8
 _LARGEST_VALUES, _LARGEST_ROWS = 2**20, 2**16  # of a chunk
@@ -95,7 +95,7 @@ class Arm:
 
     def next_size(self, columns: int, growth: float) -> int:
         """Rows of the next chunk: a share of what was dispatched, so that learning keeps up."""
-        return max(_SMALLEST, min(largest_chunk(columns), int(growth * self.dispatched)))
+        return max(_FIRST, min(largest_chunk(columns), int(_FIRST + growth * self.dispatched)))
 
     def recent(self) -> NDArray[np.int64]:
         """Counts of at least the second half of the draws: the panel that made them knew most."""
