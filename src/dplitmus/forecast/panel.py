@@ -132,7 +132,7 @@ class Panel:
         shaped = batch.geometry is not None
         raw_too = batch.geometry is None or not batch.geometry.trivial
         # Strings and the like have no geometry: their table is the only expert with much to say.
-        members: list[tuple[str, float, Expert]] = [("symbols", 4.0 if batch.names else 0.075, Symbols())]
+        members: list[tuple[str, float, Expert]] = [("symbols", 4.0 if batch.names else 0.2, Symbols())]
         if numeric:
             members += [
                 ("clamp", 0.40 if not raw_too or not shaped else 0.25, Clamp(oriented=True)),
