@@ -388,6 +388,31 @@ def test_quantiles_of_columns_are_those_of_numpy() -> None:
     assert np.isnan(column_quantiles(np.zeros((0, 2)), shares)).all()
 
 
+def test_coordinates_look_at_common_values_and_at_the_other_numbers_apart() -> None:
+    """One column of numbers, one with a common value among them, one of NaN, one with infinities."""
+
+    def mixed(x: float, n: int, rng: np.random.Generator) -> Any:
+        columns = rng.normal(size=(n, 4)) + x
+        columns[rng.random(n) < 0.5, 1] = 7.0
+        columns[:, 2] = np.nan
+        columns[rng.random(n) < 0.3, 3] = np.inf
+        return columns
+
+    batch = sample(mixed, 1001)
+    features = Coordinates()
+    assert features.choose(batch)
+    assert features.moving.tolist() == [0, 1, 3]
+    assert [(j, values.tolist()) for j, values in features.atoms[::2]] == [(1, [7.0]), (3, [np.inf])]
+    assert np.isnan(features.atoms[1][1]).tolist() == [True]
+    for place, j in enumerate((0, 1, 3)):
+        column = batch.values[:, j]
+        plain = np.isfinite(column) & (column != 7.0)
+        centre = np.mean([np.median(column[plain & side]) for side in (batch.labels, ~batch.labels)])
+        widths = np.quantile(np.abs(column[plain] - centre), [0.3, 0.8])
+        assert features.centres[place] == pytest.approx(centre, rel=1e-12)
+        assert features.widths[:, place] == pytest.approx(widths, rel=1e-12)
+
+
 def test_equal_outputs_are_judged_once_and_alike() -> None:
     """The forecasts of a panel on few kinds of outputs are those on each output by itself."""
     batch = sample(lambda x, n, rng: rng.integers(0, 3, size=(n, 2)) * (1 + x), 3000)

@@ -52,6 +52,17 @@ def test_rows_are_put_in_the_order_of_their_labels() -> None:
     assert np.isnan(wide.values[1, 1:]).all()
 
 
+def test_what_the_inputs_tell_is_taken_from_earlier_outputs_of_the_same_width() -> None:
+    labels = np.array([False, True])
+    pair = Pair(np.zeros(2), np.ones(2), "")
+    first = labelled(encode(np.zeros((1, 2))), encode(np.ones((1, 2))), labels, pair)
+    again = labelled(encode(np.zeros((1, 2))), encode(np.ones((1, 2))), labels, pair, first)
+    assert again.inputs is first.inputs
+    wider = labelled(encode(np.zeros((1, 4))), encode(np.ones((1, 4))), labels, pair, first)
+    assert wider.inputs is not None
+    assert wider.inputs.times == 2
+
+
 def test_orientation_centres_between_the_inputs_and_drops_what_does_not_differ() -> None:
     geometry = Geometry.of([0.0, 5.0, 2.0], [1.0, 5.0, 0.0], 3)
     assert geometry is not None
