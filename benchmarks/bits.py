@@ -3,7 +3,7 @@
     python -m benchmarks.bits refuted [SEEDS]          numpy and torch, Laplace and Gaussian: draws, time
     python -m benchmarks.bits silent [RUNS] [DRAWS] [NAME]...   geometric, snapped, OpenDP, python-dp
 
-For the second, a chunk of the search doubles the draws (instead of 7 % more), to save time: a search then
+For the second, a chunk of the search doubles the draws (instead of 5 % more), to save time: a search then
 needs more draws, so that numpy's noise is there for comparison. "note": audits with the note of the cheap
 test, which looks at the same outputs at the level "ideal" and changes no verdict.
 """

@@ -4,7 +4,7 @@
     python -m benchmarks.diagnosis tuning [SEEDS]       those that were, and the zoo
     python -m benchmarks.diagnosis correct [RUNS]       correct mechanisms: audits in all
 
-To save time, a chunk of the search is 30 % of the draws before it instead of 7 %, and with correct mechanisms
+To save time, a chunk of the search is 30 % of the draws before it instead of 5 %, and with correct mechanisms
 as many as all before it.
 "first": audits whose first note that names a cause names one that was put in. "causes": causes that were put
 in and are among the notes. "all": audits that name every cause that was put in.

@@ -2,7 +2,7 @@
 
     python benchmarks/false_alarms.py [RUNS] [DRAWS] [PROCESSES]
 
-To save time a chunk is 30 % of the draws before it instead of 7 %; the guarantee does not depend on it.
+To save time a chunk is 30 % of the draws before it instead of 5 %; the guarantee does not depend on it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Every mechanism here satisfies its claim exactly, with no room to spare: the hardest case. With alpha =
 0.05 at most 5 % of the audits may refute it, whenever they stop. Prints the rate and its 97.5 %
-Clopper-Pearson upper limit. To save time a chunk is 30 % of the draws before it instead of 7 %; the
+Clopper-Pearson upper limit. To save time a chunk is 30 % of the draws before it instead of 5 %; the
 guarantee does not depend on it.
 
     python benchmarks/validity.py [RUNS] [PROCESSES]
