@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 import numpy as np
 
 from dplitmus.forecast.logistic import Posterior, Predictor
-from dplitmus.forecast.order import column_quantiles, quantiles
+from dplitmus.forecast.order import column_medians, column_quantiles, quantiles
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _ENOUGH = 4096  # values from which quantiles are taken
 _KNOTS = np.linspace(0.02, 0.98, 7)
-_MIDDLE, _TWO_WIDTHS, _THREE_WIDTHS = np.array([0.5]), np.array([0.3, 0.8]), np.array([0.05, 0.3, 0.8])
+_TWO_WIDTHS, _THREE_WIDTHS = np.array([0.3, 0.8]), np.array([0.05, 0.3, 0.8])
 _CORRELATED = 0.3  # the least correlation worth undoing
 _FURTHEST = 30.0  # standard deviations from the mean
 _MOVES = 1e-9  # the least deviation of a feature that tells something
@@ -146,7 +146,7 @@ class Coordinates:
             if common.size:
                 self.atoms.append((int(j), common))
                 numbers[np.isin(values[:, j], common), j] = np.nan
-        sides = np.stack([column_quantiles(numbers[side], _MIDDLE)[0] for side in (labels, ~labels)])
+        sides = np.stack([column_medians(numbers[side]) for side in (labels, ~labels)])
         seen = ~np.isnan(sides)
         self.moving = np.flatnonzero(seen.any(axis=0))
         self.centres = np.nansum(sides, axis=0)[self.moving] / seen.sum(axis=0)[self.moving]

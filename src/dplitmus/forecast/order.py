@@ -25,6 +25,11 @@ def median(values: Floats) -> float:
     return float(ordered[middle] if ordered.size % 2 else (ordered[middle - 1] + ordered[middle]) / 2)
 
 
+def column_medians(values: Floats) -> Floats:
+    """The same as `np.nanmedian` of each column; NaN for one without numbers."""
+    return np.asarray(column_quantiles(values, np.array([0.5]))[0])
+
+
 def column_quantiles(values: Floats, shares: Floats) -> Floats:
     """The same as `np.nanquantile` of each column; NaN for one without numbers. One row for each share."""
     if not len(values):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from scipy.special import gammaln
 
-from dplitmus.forecast.order import column_quantiles
+from dplitmus.forecast.order import column_medians
 from dplitmus.forecast.rates import together
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _MOST_SYMBOLS = 4096
 _LEAVES = 128  # of a tree
-_MIDDLE = np.array([0.5])
 _TAIL, _TAIL_RATIO, _LEAST_IN_TAIL = 1 / 64, 0.8, 8  # where tails begin, steps into them, draws at their ends
 _MOST_HISTORY = 2**18  # numbers from which a tree's cuts are chosen
 
@@ -148,9 +147,8 @@ class Tree:
         self.cuts, self.centre = None, np.zeros(0)
         if values.shape[1] and np.isfinite(values).any():
             finite = np.where(np.isfinite(values), values, np.nan)
-            self.centre = np.nan_to_num(column_quantiles(finite, _MIDDLE)[0])  # 0 where there is no number
-            away = column_quantiles(np.abs(finite - self.centre), _MIDDLE)[0]
-            self.spread = np.maximum(np.nan_to_num(away), 1e-9)
+            self.centre = np.nan_to_num(column_medians(finite))  # 0 where there is no number
+            self.spread = np.maximum(np.nan_to_num(column_medians(np.abs(finite - self.centre))), 1e-9)
 
 
 def _cuts(ordered: Floats) -> Floats:
