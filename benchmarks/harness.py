@@ -2,8 +2,8 @@
 
 Steady state: microseconds of CPU a draw beyond 100,000 draws, for a correct Laplace mechanism in n
 dimensions, less the time the mechanism takes by itself. Start: CPU seconds of the first 300 draws.
-Slow mechanisms: wall time of an audit whose every draw sleeps for 1 ms, as a ratio to that of as many draws on
-the same threads without an audit.
+Slow mechanisms: wall time of an audit whose every draw sleeps for 1 ms, as a ratio to that of as many draws
+on the same threads without an audit.
 
     python benchmarks/harness.py
 """
