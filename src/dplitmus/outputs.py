@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # an odd constant with well-mixed bits
+# The finaliser of SplitMix64 (Steele, Lea, Flood 2014): every bit of a number moves every bit of its hash.
+_MIXING = (
+    (np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)),
+    (np.uint64(27), np.uint64(0x94D049BB133111EB)),
+)
 _FEW = 256  # outputs that show whether there are few kinds of them
 _NAN_BITS = np.uint64(0x7FF8000000000000)
 
@@ -252,12 +257,13 @@ def _as_array(outputs: Any) -> NDArray[Any]:
 def row_keys(values: NDArray[np.float64]) -> NDArray[np.uint64]:
     """A key for each row of numbers, equal for equal rows."""
     bits = (values + 0.0).view(np.uint64)  # + 0.0 turns -0.0 into 0.0
-    bits = np.where(np.isnan(values), _NAN_BITS, bits)
-    keys = np.zeros(len(values), dtype=np.uint64)
-    for column in bits.T:
-        keys = (keys ^ column) * _MULTIPLIER
-        keys ^= keys >> np.uint64(29)
-    return keys
+    bits[np.isnan(values)] = _NAN_BITS
+    bits ^= np.arange(1, values.shape[1] + 1, dtype=np.uint64) * _MULTIPLIER  # a column is not another
+    for shift, factor in _MIXING:
+        bits ^= bits >> shift
+        bits *= factor
+    bits ^= bits >> np.uint64(31)
+    return np.asarray(bits.sum(axis=1))
 
 
 def _key_of(item: object, text: str) -> int:
