@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import bdtrc
 
-from dplitmus import certificate, diagnosis, distributions, evidence, exam, prospects
+from dplitmus import certificate, diagnosis, distributions, evidence, exam, grading, prospects
 from dplitmus.adapters import Asked, resolve
 from dplitmus.adapters.program import Program
-from dplitmus.bounds import guess_delta_lower, guess_lower
+from dplitmus.bounds import graded_lower, guess_delta_lower, guess_lower
 from dplitmus.chunks import PIECE, Desk
 from dplitmus.diagnosis.subject import Subject, examined
 from dplitmus.dispatch import Dispatch
@@ -314,32 +314,56 @@ class _Answers:
 def _examine(
     search: Search, shares: Shares, alpha: float, left: int, desk: Desk, *, everything: bool
 ) -> _Answers:
-    """Choose the pair, the panel's level and the readable rule; count both on fresh draws."""
-    candidates = search.running if everything else [max(search.arms, key=lambda arm: arm.log_wealth)]
+    """Count what was learned, and a readable event, on fresh draws."""
     if not everything:
-        left = min(left, max(_LEAST_FRESH, _FRESH_FACTOR * candidates[0].tally.draws))
-    each = int(_REHEARSAL * left / len(candidates))
-    draws = left - each * len(candidates)
-    if draws < 1 or any(arm.panel is None for arm in candidates):
+        arm = max(search.arms, key=lambda arm: arm.log_wealth)
+        left = min(left, max(_LEAST_FRESH, _FRESH_FACTOR * arm.tally.draws))
+    if left < 2 or not any(arm.panel for arm in search.arms):
         return _Answers()
-    horizon = search.horizon(draws)
     room = exam.Room(search, desk)
-    hopes = [prospects.best(room.rehearse(arm, each), horizon) for arm in candidates]
-    arm, hope = max(zip(candidates, hopes, strict=True), key=lambda both: both[1].promise)
-    claim = search.claim
+    if everything and not search.claim.delta and not shares.delta:
+        return _graded(grading.sit(room, left), shares, alpha, left, search.claim)
+    return _plain(room, search.leader(left) if everything else arm, shares, alpha, left)
+
+
+def _graded(sheet: grading.Sheet, shares: Shares, alpha: float, draws: int, claim: Claim) -> _Answers:
+    """For the tightest bound: a panel that goes on learning."""
+    by_panel = graded_lower(sheet.grades, shares.panel * alpha)
+    event = _Event(sheet.rule_draws, sheet.rule_guesses, sheet.rule_correct, shares.rule * alpha)
+    return _Answers(
+        exam=Exam(
+            pair=sheet.arm.pair.name,
+            threshold=None,
+            draws=draws,
+            guesses=sum(grade.guesses for grade in sheet.grades),
+            correct=sum(grade.correct for grade in sheet.grades),
+            alpha=shares.panel * alpha,
+            epsilon_lower=by_panel,
+            grades=tuple(sheet.grades),
+        ),
+        arm=sheet.arm,
+        rule=sheet.rule,
+        counterexample=_counterexample(sheet.arm, sheet.rule, event, claim),
+        epsilon_lower=max(by_panel, event.epsilon_lower(claim)),
+        draws=draws,
+    )
+
+
+def _plain(room: exam.Room, arm: Arm, shares: Shares, alpha: float, left: int) -> _Answers:
+    """After a search that stopped early, and where there is a delta: frozen rules."""
+    search, claim = room.search, room.search.claim
+    draws = left - int(_REHEARSAL * left)
+    hope = prospects.best(room.rehearse(arm, left - draws), search.horizon(draws))
     rule = certificate.find(join(list(arm.sample)), claim.epsilon, level=search.level)
     marks = room.sit(arm, hope.level, rule, draws)
-    answers = (
-        (marks.correct, marks.guesses, draws, shares.panel * alpha),
-        (marks.rule_correct, marks.rule_guesses, draws, shares.rule * alpha),
-    )
-    by_panel, by_rule = (guess_lower(*answer, claim.delta) for answer in answers)
-    # For delta = 0 the bounds on epsilon come from other intervals, which say nothing of delta.
-    deltas = [guess_delta_lower(*answer, claim.epsilon) for answer in answers if claim.delta]
-    if shares.delta:
-        deltas = [
-            guess_delta_lower(*answer[:3], shares.delta * alpha / 2, claim.epsilon) for answer in answers
-        ]
+    by_panel = _Event(draws, marks.guesses, marks.correct, shares.panel * alpha)
+    by_rule = _Event(draws, marks.rule_guesses, marks.rule_correct, shares.rule * alpha)
+    deltas = [0.0]
+    for event in (by_panel, by_rule):
+        # For delta = 0 the bounds on epsilon come from other intervals, which say nothing of delta.
+        level = event.alpha if claim.delta else shares.delta * alpha / 2
+        if level:
+            deltas.append(guess_delta_lower(event.correct, event.guesses, draws, level, claim.epsilon))
     return _Answers(
         exam=Exam(
             pair=arm.pair.name,
@@ -347,17 +371,30 @@ def _examine(
             draws=draws,
             guesses=marks.guesses,
             correct=marks.correct,
-            alpha=shares.panel * alpha,
-            epsilon_lower=by_panel,
+            alpha=by_panel.alpha,
+            epsilon_lower=by_panel.epsilon_lower(claim),
         ),
         arm=arm,
         rule=rule,
-        counterexample=_counterexample(arm, rule, marks, draws, claim, bound=by_rule) if rule else None,
-        epsilon_lower=max(by_panel, by_rule),
-        delta_lower=max(deltas, default=0.0),
+        counterexample=_counterexample(arm, rule, by_rule, claim),
+        epsilon_lower=max(by_panel.epsilon_lower(claim), by_rule.epsilon_lower(claim)),
+        delta_lower=max(deltas),
         draws=left,
         raised=marks.raised,
     )
+
+
+class _Event(NamedTuple):
+    """Guesses by a frozen rule on so many draws, how many were right, and the share of alpha for them."""
+
+    draws: int
+    guesses: int
+    correct: int
+    alpha: float
+
+    def epsilon_lower(self, claim: Claim) -> float:
+        """Certified by these counts alone, at the claimed delta."""
+        return guess_lower(self.correct, self.guesses, self.draws, self.alpha, claim.delta)
 
 
 def _summary(arm: Arm, search: Search) -> PairSummary:
@@ -366,11 +403,11 @@ def _summary(arm: Arm, search: Search) -> PairSummary:
 
 
 def _counterexample(
-    arm: Arm, rule: certificate.Rule, marks: exam.Marks, draws: int, claim: Claim, *, bound: float
+    arm: Arm, rule: certificate.Rule | None, event: _Event, claim: Claim
 ) -> Counterexample | None:
     ceiling = 1 / (1 + math.exp(-claim.epsilon))
-    p_value = float(bdtrc(marks.rule_correct - 1, marks.rule_guesses, ceiling)) if marks.rule_correct else 1.0
-    if p_value > _CONFIRMED:
+    p_value = float(bdtrc(event.correct - 1, event.guesses, ceiling)) if event.correct else 1.0
+    if rule is None or p_value > _CONFIRMED:
         return None  # no simple event shows it; the panel as a whole does
     return Counterexample(
         x=arm.pair.x,
@@ -378,12 +415,12 @@ def _counterexample(
         event=rule.event,
         remark=rule.remark,
         guess="x'" if rule.label else "x",
-        draws=draws,
-        guesses=marks.rule_guesses,
-        correct=marks.rule_correct,
+        draws=event.draws,
+        guesses=event.guesses,
+        correct=event.correct,
         ceiling=ceiling,
         p_value=p_value,
-        epsilon_lower=bound,
+        epsilon_lower=event.epsilon_lower(claim),
     )
 
 

@@ -9,11 +9,23 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from scipy.special import betainccinv, betaincinv
+import numpy as np
+from scipy.special import betainccinv, betaincinv, expit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
     from dplitmus.counts import VoteCounts
 
+    Floats = NDArray[np.float64]
+
+_OUTSIDE = 1e-14  # probability beyond the points that a tail is summed over; added to it
+_ROUNDING = 1e-11  # of a tail that is summed by a Fourier transform: more than it ever is; added too
+_NOTHING = 80.0  # minus the log of a number that changes no sum of numbers around one
+_PRECISE = 1e-7  # of a bound that is found by halving an interval: it is its lower end
+_LARGEST_EPSILON = 700.0  # beyond it e^epsilon is no number
 
 def clopper_pearson_lower(successes: int, trials: int, alpha: float) -> float:
     """Lower confidence bound on a probability.
@@ -93,6 +105,107 @@ def guess_delta_lower(correct: int, guesses: int, draws: int, alpha: float, epsi
     above = clopper_pearson_lower(correct, draws, alpha / 2)
     below = clopper_pearson_upper(guesses - correct, draws, alpha / 2)
     return max(0.0, above - math.exp(epsilon) * below)
+
+
+class Grade(NamedTuple):
+    """Guesses that count alike: `weight` for every right one."""
+
+    weight: int
+    guesses: int
+    correct: int
+
+
+def graded_lower(grades: Sequence[Grade], alpha: float) -> float:
+    """Lower confidence bound on epsilon from guesses of several weights, the surest counting most.
+
+    For every draw a fair coin chose one of two neighbouring inputs; a rule guessed the coin on as many draws
+    of each weight as was fixed beforehand. On which draws, and what, it may choose by all outputs of a
+    chunk, by earlier chunks and by their coins: it may go on learning, and change the pair of inputs.
+
+    Guarantee: exceeds the true epsilon with probability at most alpha. Proof sketch: given the outputs of a
+    chunk and everything before it, the coins of the chunk are independent and each has posterior odds of at
+    most e^epsilon, so that a guess is wrong with probability at least v = 1 / (1 + e^epsilon). Join every
+    guess with a uniform number of our own, such that it is marked with probability exactly v, and only if
+    it is wrong: given the past every mark has the same law, whatever was chosen, so that the marks of all
+    weights are independent, and their weighted number X is the sum of w Bin(guesses of weight w, v). The wrong
+    guesses weigh at least X. The bound is the epsilon at which P[X <= weight of the wrong guesses] = alpha,
+    and exceeds the true one only if that probability is below alpha under the true v.
+    References: Clopper and Pearson (1934) for one weight; Doob (1936), "Note on probability", for choosing
+    as one goes; Steinke, Nasr and Jagielski (2023) for guesses and abstentions.
+    """
+    low, high = 0.0, 1.0
+    if graded_p_value(grades, low) > alpha:
+        return 0.0
+    while graded_p_value(grades, high) <= alpha:
+        low, high = high, 2 * high
+        if high > _LARGEST_EPSILON:
+            return low
+    while high - low > _PRECISE * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if graded_p_value(grades, middle) <= alpha else (low, middle)
+    return low
+
+
+def graded_p_value(grades: Sequence[Grade], epsilon: float) -> float:
+    """Probability, under epsilon-DP, of wrong guesses that weigh no more than these; at least that.
+
+    The law of the weight X of all wrong guesses is a convolution of binomials, which its Fourier transform
+    gives on a circle of so many points that what lies beyond them has probability `_OUTSIDE` (Bernstein's
+    inequality, 1946): that, and more than the error of rounding, is added. Where the tail is smaller than
+    these, Chernoff's bound (1952) is smaller, too.
+    """
+    grades = [grade for grade in grades if grade.guesses]
+    if not grades:
+        return 1.0
+    weight = np.array([grade.weight for grade in grades])
+    guesses = np.array([float(grade.guesses) for grade in grades])
+    lost = sum(grade.weight * (grade.guesses - grade.correct) for grade in grades)
+    v = float(expit(-epsilon))
+    expected, variance = float(v * weight @ guesses), float(v * (1 - v) * weight**2 @ guesses)
+    if lost >= expected:
+        return 1.0  # at most; nobody asks for more
+    away = -math.log(_OUTSIDE / 2)
+    reach = math.sqrt(2 * variance * away) + 2 / 3 * float(weight.max()) * away
+    found = _chernoff(weight, guesses, v, lost)
+    if lost > expected - reach:
+        first = max(0, math.floor(expected - reach))
+        law = _law(weight, guesses, v, first, 2 ** math.ceil(math.log2(2 * reach + 2)))
+        tail = float(law[: lost - first + 1].sum())
+        found = min(found, max(tail, 0.0) + _OUTSIDE + _ROUNDING)
+    return found
+
+
+def _law(weight: Floats, guesses: Floats, v: float, first: int, points: int) -> Floats:
+    """The law of the sum of w Bin(guesses, v) on a circle of so many points, of which `first` comes first."""
+    angle = 2 * math.pi / points * np.arange(points // 2 + 1)
+    sizes = np.zeros(angle.size)
+    with np.errstate(divide="ignore"):  # a fair coin has a zero at half a turn
+        for w, m in zip(weight, guesses, strict=True):
+            sizes += m / 2 * np.log1p(-2 * v * (1 - v) * (1 - np.cos(w * angle)))
+    matter = sizes > -_NOTHING  # few do, where there are many guesses
+    turns = -first * angle[matter]
+    for w, m in zip(weight, guesses, strict=True):
+        turn = w * angle[matter]
+        turns += m * np.arctan2(v * np.sin(turn), 1 - v + v * np.cos(turn))
+    transform = np.zeros(angle.size, dtype=np.complex128)
+    transform[matter] = np.exp(sizes[matter] - 1j * turns)
+    return np.fft.irfft(transform, points)
+
+
+def _chernoff(weight: Floats, guesses: Floats, v: float, lost: int) -> float:
+    """The least of E[e^(t (lost - X))] over t >= 0, which bounds P[X <= lost]."""
+
+    def falls(t: float) -> bool:
+        tilted = v * np.exp(-t * weight)
+        return bool(lost < (guesses * weight * tilted / (1 - v + tilted)).sum())
+
+    low, high = 0.0, 1.0
+    while falls(high) and high < _LARGEST_EPSILON:
+        low, high = high, 2 * high
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if falls(middle) else (low, middle)
+    return min(1.0, math.exp(float((guesses * np.log1p(v * np.expm1(-low * weight))).sum()) + low * lost))
 
 
 class VoteBound(NamedTuple):

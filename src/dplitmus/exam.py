@@ -1,9 +1,9 @@
-"""The exam: what the search has learned is frozen, and counted on fresh draws.
+"""The plain exam: what the search has learned is frozen, and counted on fresh draws.
 
 Takes a search that has ended. A rehearsal shows from which level on the frozen panel guesses best; the exam
 itself counts two rules that were fixed before its first draw: the panel's guesses from that level on,
 and the simplest event that a person can read. The number of draws is fixed beforehand too, so that
-binomial bounds on these counts are exact.
+binomial bounds on these counts are exact. (`grading` is the exam in which the panel learns on.)
 """
 
 from __future__ import annotations
@@ -98,14 +98,8 @@ class Questions:
         logits = self.frozen.panel.forecast(batch)
         guess = evidence.level_of(logits) >= self.level
         right = (logits > 0) == batch.labels
-        happens = self.rule.happens(batch) if self.rule else np.zeros(len(batch), dtype=bool)
-        label = self.rule.label if self.rule else False
         return Marks(
-            int(guess.sum()),
-            int((guess & right).sum()),
-            int(happens.sum()),
-            int((batch.labels[happens] == label).sum()),
-            batch.raised,
+            int(guess.sum()), int((guess & right).sum()), *marks_by_rule(self.rule, batch), raised=batch.raised
         )
 
     def plausible(self, answer: Any, size: int) -> bool:
@@ -131,6 +125,14 @@ class Questions:
         return marks
 
 
+def marks_by_rule(rule: Rule | None, batch: Batch) -> tuple[int, int]:
+    """Guesses of the readable rule, and how many of them were right."""
+    if rule is None:
+        return 0, 0
+    happens = rule.happens(batch)
+    return int(happens.sum()), int((batch.labels[happens] == rule.label).sum())
+
+
 @dataclass(frozen=True)
 class Room:
     """Where an exam takes place: fresh draws of a search, in order, on any number of workers.
@@ -144,27 +146,30 @@ class Room:
     def rehearse(self, arm: Arm, draws: int) -> NDArray[np.int64]:
         """Right and wrong guesses per level of the frozen panel, on draws that nothing else sees."""
         counts = np.zeros((2, evidence.LEVELS.size), dtype=np.int64)
-        for part in self._answers(arm, Frozen.of(arm), _PHASE_REHEARSAL, draws):
+        for _, part in self.answers(arm, Frozen.of(arm), (_PHASE_REHEARSAL,), draws):
             counts += part
         return counts
 
     def sit(self, arm: Arm, level: int, rule: Rule | None, draws: int) -> Marks:
         """Count both rules on fresh draws; the result does not depend on the executor."""
         marks = Marks()
-        for part in self._answers(arm, Questions(Frozen.of(arm), level, rule), _PHASE_EXAM, draws):
+        for _, part in self.answers(arm, Questions(Frozen.of(arm), level, rule), (_PHASE_EXAM,), draws):
             marks = marks.plus(part)
         return marks
 
-    def _answers(self, arm: Arm, examiner: Examiner[Answer], phase: int, draws: int) -> Iterator[Answer]:
+    def answers(
+        self, arm: Arm, examiner: Examiner[Answer], key: tuple[int, ...], draws: int
+    ) -> Iterator[tuple[Chunk, Answer]]:
+        """What an examiner says about fresh draws, chunk by chunk; no other draws have this key."""
         rows = largest_chunk(arm.sample[-1].values.shape[1])
         if self.search.piece is not None:  # slow draws: enough chunks for many workers
             rows = min(rows, max(_PIECES * self.search.piece, -(-draws // _CHUNKS)))
         chunks = (
-            self.search.fresh(arm, size, (phase, arm.number, number))
+            self.search.fresh(arm, size, (*key, arm.number, number))
             for number, size in enumerate(Plan(draws, rows))
         )
         in_flight = max(_IN_FLIGHT, 2 * self.desk.capacity)
         for chunk, answer in self.desk.answers(chunks, examiner, in_flight, -(-draws // rows)):
             if self.search.progress:
                 self.search.progress(chunk.size)
-            yield answer
+            yield chunk, answer

@@ -1,7 +1,8 @@
 """What the guesses so far promise: the epsilon that a number of further draws would about certify.
 
-Takes correct and wrong guesses per forecast level; gives the level from which on to guess, and a score to
-compare pairs of inputs by. Estimates that guide the search; nothing here certifies anything.
+Takes correct and wrong guesses per forecast level; gives the level from which on to guess or what guesses of
+each level should count, and a score to compare pairs of inputs by. Estimates that guide the search; nothing
+here certifies anything.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import expit, ndtri
+from scipy.special import expit, kl_div, ndtri
 
 from dplitmus import evidence
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 _HALF = 0.5  # pseudo-count of both kinds: a level that was never wrong is not infinitely good
 _CAUTION = 1.0  # standard errors: among many levels some are lucky
+_WEIGHTS = np.array([16, 12, 8, 6, 4, 3, 2, 1])  # of guesses; steps so small lose 1 % of what they tell
+_LEAST_WEIGHT = 0.7  # what is less is not counted
+_SUREST = 0.05  # of all that guesses tell: what comes from the rarest ones may all count alike
+_MISCALIBRATED = 0.2  # standard deviation of the factor by which a panel exaggerates
 
 
 class Horizon(NamedTuple):
@@ -73,6 +78,68 @@ def best(counts: NDArray[np.int64], horizon: Horizon, doubt: float = 1.0) -> Pro
         float(guesses[level] / max(draws, 1)),
         float(promises[level]),
     )
+
+
+class Profile(NamedTuple):
+    """What guesses should count: the first share of the draws, the surest, has the largest weight."""
+
+    epsilon: float  # about what such an exam will certify
+    weights: tuple[int, ...]
+    shares: tuple[float, ...]
+
+    def ends(self, draws: int) -> NDArray[np.intp]:
+        """Of so many draws, the surest first: where each weight ends."""
+        return np.rint(np.cumsum(self.shares) * draws).astype(np.intp)
+
+
+def profile(counts: NDArray[np.int64], horizon: Horizon) -> Profile:
+    """The weights with which so many draws, guessed at as these were, would certify most.
+
+    To tell log odds l from an epsilon below them, a guess should count l - epsilon: the log likelihood
+    ratio of a right one less that of a wrong one. The epsilon that can just be told apart is where the sum
+    over guesses of twice the relative entropy of their odds is the square of the normal quantile.
+    """
+    shares = counts.sum(axis=0) / max(int(counts.sum()), 1)
+    logits = _calibration(counts.astype(float)) * evidence.LEVELS
+    right = expit(logits)
+
+    def tells(epsilon: float) -> bool:
+        ceiling = expit(epsilon)
+        information = kl_div(right, ceiling) + kl_div(1 - right, 1 - ceiling)
+        return bool(2 * horizon.draws * shares @ np.where(logits > epsilon, information, 0.0) > needed)
+
+    needed = float(ndtri(horizon.alpha)) ** 2
+    low, high = 0.0, float(evidence.LEVELS[-1])
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if tells(middle) else (low, middle)
+    weights = _in_steps(np.maximum(logits - low, 0.0), shares)
+    used = [int(weight) for weight in _WEIGHTS if shares[weights == weight].any()]
+    if not used:
+        return Profile(0.0, (1,), (1.0,))
+    return Profile(low, tuple(used), tuple(float(shares[weights == weight].sum()) for weight in used))
+
+
+def _calibration(counts: Floats) -> float:
+    """The factor on what the panel says that fits the counts, with a prior around one: Newton's method."""
+    guesses, factor = counts.sum(axis=0), 1.0
+    for _ in range(20):
+        p = expit(factor * evidence.LEVELS)
+        pull = evidence.LEVELS @ (counts[0] - guesses * p) - (factor - 1) / _MISCALIBRATED**2
+        curvature = evidence.LEVELS**2 @ (guesses * p * (1 - p)) + 1 / _MISCALIBRATED**2
+        factor = min(max(factor + pull / curvature, 0.01), 5.0)
+    return factor
+
+
+def _in_steps(weights: Floats, shares: Floats) -> NDArray[np.int64]:
+    """Whole numbers in about the same ratios; 0 for the smallest."""
+    tells = np.cumsum((shares * weights**2)[::-1])[::-1]
+    if not tells[0]:
+        return np.zeros(weights.size, dtype=np.int64)
+    largest = weights[np.flatnonzero(tells >= _SUREST * tells[0])[-1]]
+    scaled = np.maximum(_WEIGHTS[0] * weights / largest, 1e-300)
+    nearest = np.argmin(np.abs(np.log(scaled)[:, np.newaxis] - np.log(_WEIGHTS)), axis=1)
+    return np.where(scaled >= _LEAST_WEIGHT, _WEIGHTS[nearest], 0)
 
 
 def _from_here_on(counts: Floats) -> Floats:

@@ -67,7 +67,7 @@ _LEARNT_ROWS = 2**15  # of a chunk that travel back to be learned from; few, onc
 _SAMPLE_ROWS = 2**15  # recent outputs kept for the counterexample
 _FIRST_MOMENT, _COARSE = 32, 16  # of the history: its first draws, and every so many epsilons of the grid
 _LEAST_ON_A_PAIR = 40  # draws before the bandit compares pairs
-_FIRST_ROUND, _FINALISTS = 0.8, 2  # of the draws go to all pairs alike, the rest to the best of them
+_EVENLY = 0.8  # of the draws go to all pairs alike, the rest to the best of them
 _DOUBT = 0.1  # of what a panel says of its pair, to compare pairs: it has learned from the others, too
 _SPREAD = 0.3  # of the draws are spread evenly: a panel must learn before its guesses show how good a pair is
 
@@ -91,7 +91,8 @@ class Arm:
     prospect: prospects.Prospect | None = None
     stock: Stock | None = None  # of a mechanism that repeats its draws at every call
     sample: deque[Batch] = field(default_factory=deque)  # recent outputs, for the counterexample
-    past: list[NDArray[np.int64]] = field(default_factory=list)  # counts, whenever the draws had doubled
+    seen: NDArray[np.int64] = field(default_factory=lambda: evidence.Tally().counts)  # all draws judged
+    past: list[NDArray[np.int64]] = field(default_factory=list)  # the same, whenever they had doubled
 
     def next_size(self, columns: int, growth: float) -> int:
         """Rows of the next chunk: a share of what was dispatched, so that learning keeps up."""
@@ -99,13 +100,13 @@ class Arm:
 
     def recent(self) -> NDArray[np.int64]:
         """Counts of at least the second half of the draws: the panel that made them knew most."""
-        return self.tally.counts - self.past[-2] if len(self.past) > 1 else self.tally.counts
+        return self.seen - self.past[-2] if len(self.past) > 1 else self.seen
 
-    def count(self, counts: NDArray[np.int64]) -> None:
-        """Add a chunk to the evidence."""
-        if not self.past or self.tally.draws >= 2 * self.past[-1].sum():
-            self.past = [*self.past[-1:], self.tally.counts]
-        self.tally.add(counts)
+    def see(self, counts: NDArray[np.int64]) -> None:
+        """Take note of a judged chunk, be it evidence of the search or of an exam."""
+        if not self.past or self.seen.sum() >= 2 * self.past[-1].sum():
+            self.past = [*self.past[-1:], self.seen]
+        self.seen = self.seen + counts
 
 
 @dataclass(frozen=True)
@@ -126,14 +127,18 @@ class Judge:
 
     def examine(self, batch: Batch) -> Outcome:
         """Forecast, count, and keep some outputs to learn from."""
+        return self.judged(batch)[0]
+
+    def judged(self, batch: Batch) -> tuple[Outcome, NDArray[np.float64]]:
+        """The same, and the logit of each forecast, which stays where it is."""
         if self.panel is None:  # nothing is known yet: abstain
-            counts = evidence.tallied(np.zeros(len(batch)), batch.labels)
-            return Outcome(counts, None, batch, batch.raised)
+            logits = np.zeros(len(batch))
+            return Outcome(evidence.tallied(logits, batch.labels), None, batch, batch.raised), logits
         judgement = self.panel.judge(batch)
         counts = evidence.tallied(judgement.logits, batch.labels)
         slim = judgement._replace(logits=np.zeros(0))
         rows = _LEARNT_ROWS // 16 if self.panel.converged else _LEARNT_ROWS
-        return Outcome(counts, slim, batch.rows(slice(0, rows)), batch.raised)
+        return Outcome(counts, slim, batch.rows(slice(0, rows)), batch.raised), judgement.logits
 
     def plausible(self, answer: Any, size: int) -> bool:
         """Whether this may be an outcome of so many draws."""
@@ -207,8 +212,6 @@ class Search:
     level: str = "ideal"
     explore: float | None = None  # alpha of an exam for which the best pair is looked for, if there is one
     piece: int | None = None  # draws that a slow mechanism makes at a time
-    running: list[Arm] = field(init=False)  # pairs that have not retired
-    compared: bool = False  # whether the others have
     joint: evidence.Tally = field(default_factory=evidence.Tally)
     chunks: int = 0
     dispatched: int = 0
@@ -218,9 +221,6 @@ class Search:
     raised: int = 0  # exceptions of the mechanism
     together: Together = field(default_factory=Together)  # what all panels know of their experts
     common: Common = field(default_factory=Common)  # the expert of all panels
-
-    def __post_init__(self) -> None:
-        self.running = list(self.arms)
 
     def run(self, desk: Desk, *, stop_when_refuted: bool) -> None:
         """Dispatch and merge until the claim is refuted or the budget is spent."""
@@ -283,17 +283,10 @@ class Search:
         return Chunk(self.parcel, arm.pair, size, self.seed, key, like, stock, self.piece)
 
     def _merge(self, arm: Arm, outcome: Outcome) -> None:
-        arm.count(outcome.counts)
-        self.raised += outcome.raised
+        arm.tally.add(outcome.counts)
         if len(self.arms) > 1:
             self.joint.add(outcome.counts)
-        if arm.panel is None:
-            together = self.together if len(self.arms) > 1 else None
-            arm.panel = Panel.of(outcome.learnt, level=self.level, common=self.common, together=together)
-        arm.panel.learn(outcome.learnt, outcome.judgement)
-        arm.sample.append(outcome.learnt)
-        while len(arm.sample) > 64 or sum(len(batch) for batch in arm.sample) > _SAMPLE_ROWS:
-            arm.sample.popleft()
+        self.teach(arm, outcome)
         arm.log_wealth = self._against_claim(arm.tally)
         self.log_wealth = arm.log_wealth
         if len(self.arms) > 1:
@@ -303,6 +296,18 @@ class Search:
         self._remember()
         if self.progress:
             self.progress(int(outcome.counts.sum()))
+
+    def teach(self, arm: Arm, outcome: Outcome) -> None:
+        """Let the panel of a pair learn from a chunk that it has judged."""
+        arm.see(outcome.counts)
+        self.raised += outcome.raised
+        if arm.panel is None:
+            together = self.together if len(self.arms) > 1 else None
+            arm.panel = Panel.of(outcome.learnt, level=self.level, common=self.common, together=together)
+        arm.panel.learn(outcome.learnt, outcome.judgement)
+        arm.sample.append(outcome.learnt)
+        while len(arm.sample) > 64 or sum(len(batch) for batch in arm.sample) > _SAMPLE_ROWS:
+            arm.sample.popleft()
 
     def _remember(self) -> None:
         """Note where the search stands whenever the draws have doubled: for the report alone."""
@@ -349,7 +354,7 @@ class Search:
         if len(self.arms) == 1:
             return self.arms[0]
         if self.explore:
-            return self._evenly()
+            return self._exploring()
         behind = min(self.arms, key=lambda arm: (arm.dispatched, arm.number))
         evenly = self.dispatched / len(self.arms)
         if behind.dispatched < max(_LEAST_ON_A_PAIR, _SPREAD * evenly):
@@ -365,27 +370,41 @@ class Search:
         samples = [prospect.sampled(rng, horizon) for _, prospect in known]
         return known[int(np.argmax(samples))][0]
 
-    def _evenly(self) -> Arm:
-        """To find the best pair: equal draws for all, then for the two that promise most.
+    def _exploring(self) -> Arm:
+        """To find the best pair: equal draws for all, then the pair that promises most by what is known.
 
-        Rounds of halving (Karnin, Koren, Somekh 2013) would drop pairs before they are known; as the panels
-        learn from all pairs (`Common`, `Together`), draws on a pair that is dropped later are not lost.
+        Who promised too much is found out, and the next one gets the draws. Rounds of halving (Karnin, Koren,
+        Somekh 2013) would drop pairs before they are known; as the panels learn from all pairs (`Common`,
+        `Together`), draws on a pair that turns out worse are not lost.
         """
-        if not self.compared and self.dispatched > _FIRST_ROUND * self.budget:
-            self.compared = True
-            horizon = self.horizon(self.budget)
-            hopes = {arm.number: prospects.best(arm.recent(), horizon, _DOUBT) for arm in self.running}
-            self.running.sort(key=lambda arm: -hopes[arm.number].expected(horizon))
-            best, *others = (hopes[arm.number] for arm in self.running)
-            clear = all(best.promise > other.expected(horizon) + 2 * other.error for other in others)
-            self.running = self.running[: 1 if clear else _FINALISTS]
-        return min(self.running, key=lambda arm: (arm.dispatched, arm.number))
+        if self._comparing:
+            return self.leader(self.budget)
+        return min(self.arms, key=lambda arm: (arm.dispatched, arm.number))
+
+    @property
+    def _comparing(self) -> bool:
+        """Whether all pairs have had their equal draws."""
+        return self.dispatched > _EVENLY * self.budget and all(arm.panel for arm in self.arms)
+
+    def leader(self, draws: int) -> Arm:
+        """The pair on which an exam of so many draws promises the largest bound, by what is known now."""
+        horizon = self.horizon(draws)
+
+        def promise(arm: Arm) -> float:
+            if self.claim.delta:
+                return prospects.best(arm.recent(), horizon, _DOUBT).expected(horizon)
+            return prospects.profile(arm.recent(), horizon).epsilon
+
+        known = [arm for arm in self.arms if arm.panel is not None]
+        return known[0] if len(known) == 1 else max(known, key=promise)
 
     @property
     def _ready(self) -> bool:
-        """Whether an exam will come, one pair is left for it, and its panel would hardly get better."""
-        panel = self.running[0].panel
-        return self.explore is not None and len(self.running) == 1 and panel is not None and panel.converged
+        """Whether an exam will come, and the panel of the best pair would hardly get better."""
+        if self.explore is None or not any(arm.panel and arm.panel.converged for arm in self.arms):
+            return False
+        leader = self.leader(self.budget).panel if len(self.arms) == 1 or self._comparing else None
+        return leader is not None and leader.converged
 
     def horizon(self, draws: int) -> prospects.Horizon:
         """So many draws, for this claim."""

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import os
     from pathlib import Path
 
+    from dplitmus.bounds import Grade
     from dplitmus.claim import Claim
 
 
@@ -50,15 +51,20 @@ class Counterexample:
 
 
 class Exam(NamedTuple):
-    """The panel, frozen after the search, on fresh draws: it guessed at log odds from `threshold` on."""
+    """What the panel had learned, on fresh draws: it was frozen, and guessed at log odds from `threshold` on.
+
+    For the tightest bound it went on learning, and its surest guesses counted most: then there are `grades`,
+    and no threshold; at least half of the draws were made on `pair`.
+    """
 
     pair: str
-    threshold: float
+    threshold: float | None
     draws: int
     guesses: int
     correct: int
     alpha: float  # its share of the run's
     epsilon_lower: float  # certified by these counts alone
+    grades: tuple[Grade, ...] = ()
 
 
 class PairSummary(NamedTuple):
