@@ -323,7 +323,7 @@ def _examine(
     room = exam.Room(search, desk)
     if everything and not search.claim.delta and not shares.delta:
         return _graded(grading.sit(room, left), shares, alpha, left, search.claim)
-    return _plain(room, search.leader(left) if everything else arm, shares, alpha, left)
+    return _frozen(room, search.leader(left) if everything else arm, shares, alpha, left)
 
 
 def _graded(sheet: grading.Sheet, shares: Shares, alpha: float, draws: int, claim: Claim) -> _Answers:
@@ -349,7 +349,7 @@ def _graded(sheet: grading.Sheet, shares: Shares, alpha: float, draws: int, clai
     )
 
 
-def _plain(room: exam.Room, arm: Arm, shares: Shares, alpha: float, left: int) -> _Answers:
+def _frozen(room: exam.Room, arm: Arm, shares: Shares, alpha: float, left: int) -> _Answers:
     """After a search that stopped early, and where there is a delta: frozen rules."""
     search, claim = room.search, room.search.claim
     draws = left - int(_REHEARSAL * left)

@@ -5,8 +5,9 @@ weight, for the tightest bound (`bounds.graded_lower`), and counts of an event t
 
 How many guesses of each weight there will be is fixed before the first draw (`prospects.Profile`): in every
 chunk the surest guesses get the largest weights. The first half of the draws are rounds, each on the pair
-and by the panel that promise most after the rounds before; the second half is one round by a frozen panel,
-on which the event, chosen before it, is counted, too. What is learned in a round judges later rounds only.
+and by the panel that promise most after the rounds before; the rest is one round by a frozen panel, on any
+number of workers, on which the event, chosen before it, is counted, too. What is learned in a round judges
+later rounds only.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from dplitmus.search import Arm, Outcome
 
 _PHASE = 25
-_LESSONS = 0.5  # of the draws are learned from
+_LESSONS, _MOST_LESSONS = 0.5, 2**22  # share of the draws that are learned from; and at most
+_CAUTION = 1.0  # standard errors: who promises too much is found out in the search, not here
 _ROUND, _LEAST_ROUND = 0.2, 1000  # draws of a round: a share of the pair's draws so far, and at least
 
 
@@ -103,7 +105,7 @@ class Sheet:
     """All marks of an exam, and the event that was counted."""
 
     grades: list[Grade]
-    arm: Arm  # the pair of the second half
+    arm: Arm  # the pair of the last round
     rule: Rule | None = None
     rule_draws: int = 0
     rule_guesses: int = 0
@@ -122,12 +124,13 @@ class Sheet:
 def sit(room: Room, draws: int) -> Sheet:
     """Hold the exam; its result does not depend on the executor."""
     search = room.search
-    first = search.leader(draws)
-    profile = prospects.profile(first.recent(), search.horizon(draws))
+    first = search.leader(draws, _CAUTION)
+    profile = first.profile(search.horizon(draws))
     sheet = Sheet([Grade(weight, 0, 0) for weight in profile.weights], first)
-    left, number = int(_LESSONS * draws), 0
+    lessons, number = min(int(_LESSONS * draws), _MOST_LESSONS), 0
+    left = lessons
     while left:
-        arm = search.leader(draws)
+        arm = search.leader(draws, _CAUTION)
         size = min(left, max(_LEAST_ROUND, int(_ROUND * arm.seen.sum())))
         grader = Grader(_judge(arm), profile)
         for chunk, marks in room.answers(arm, grader, (_PHASE, number), size):
@@ -135,9 +138,9 @@ def sit(room: Room, draws: int) -> Sheet:
             if marks.lesson is not None:
                 search.teach(arm, marks.lesson)
         left, number = left - size, number + 1
-    sheet.arm = arm = search.leader(draws)
+    sheet.arm = arm = search.leader(draws, _CAUTION)
     sheet.rule = certificate.find(join(list(arm.sample)), search.claim.epsilon, level=search.level)
-    sheet.rule_draws = draws - int(_LESSONS * draws)
+    sheet.rule_draws = draws - lessons
     grader = Grader(_judge(arm), profile, sheet.rule, teaches=False)
     for chunk, marks in room.answers(arm, grader, (_PHASE, number), sheet.rule_draws):
         sheet.enter(marks, grader.guesses(chunk.size))

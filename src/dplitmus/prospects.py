@@ -23,6 +23,7 @@ _HALF = 0.5  # pseudo-count of both kinds: a level that was never wrong is not i
 _CAUTION = 1.0  # standard errors: among many levels some are lucky
 _WEIGHTS = np.array([16, 12, 8, 6, 4, 3, 2, 1])  # of guesses; steps so small lose 1 % of what they tell
 _LEAST_WEIGHT = 0.7  # what is less is not counted
+_TELLING = 0.005  # of what all guesses tell: a weight whose guesses tell less is not used
 _SUREST = 0.05  # of all that guesses tell: what comes from the rarest ones may all count alike
 _MISCALIBRATED = 0.2  # standard deviation of the factor by which a panel exaggerates
 
@@ -92,15 +93,20 @@ class Profile(NamedTuple):
         return np.rint(np.cumsum(self.shares) * draws).astype(np.intp)
 
 
-def profile(counts: NDArray[np.int64], horizon: Horizon) -> Profile:
-    """The weights with which so many draws, guessed at as these were, would certify most.
+def profile(
+    counts: NDArray[np.int64], last: NDArray[np.int64], horizon: Horizon, caution: float = 0.0
+) -> Profile:
+    """The weights with which so many draws, guessed at as lately, would certify most.
+
+    `counts` show how far the panel can be trusted, `last` (draws per level) what it says now: the same output
+    had other levels before, and to take those for other outputs would promise too much. With caution the panel is taken to exaggerate by so many standard errors more than the counts show.
 
     To tell log odds l from an epsilon below them, a guess should count l - epsilon: the log likelihood
     ratio of a right one less that of a wrong one. The epsilon that can just be told apart is where the sum
     over guesses of twice the relative entropy of their odds is the square of the normal quantile.
     """
-    shares = counts.sum(axis=0) / max(int(counts.sum()), 1)
-    logits = _calibration(counts.astype(float)) * evidence.LEVELS
+    shares = last / max(int(last.sum()), 1)
+    logits = _calibration(counts.astype(float), caution) * evidence.LEVELS
     right = expit(logits)
 
     def tells(epsilon: float) -> bool:
@@ -114,21 +120,23 @@ def profile(counts: NDArray[np.int64], horizon: Horizon) -> Profile:
         middle = (low + high) / 2
         low, high = (middle, high) if tells(middle) else (low, middle)
     weights = _in_steps(np.maximum(logits - low, 0.0), shares)
-    used = [int(weight) for weight in _WEIGHTS if shares[weights == weight].any()]
-    if not used:
-        return Profile(0.0, (1,), (1.0,))
-    return Profile(low, tuple(used), tuple(float(shares[weights == weight].sum()) for weight in used))
+    mass = np.array([shares[weights == weight].sum() for weight in _WEIGHTS])
+    telling = mass * _WEIGHTS**2
+    used = telling > _TELLING * telling.sum()
+    if used.sum() <= 1:  # all guesses count alike
+        return Profile(low, (1,), (float(mass[used].sum()) or 1.0,))
+    return Profile(low, tuple(_WEIGHTS[used].tolist()), tuple(mass[used].tolist()))
 
 
-def _calibration(counts: Floats) -> float:
+def _calibration(counts: Floats, caution: float) -> float:
     """The factor on what the panel says that fits the counts, with a prior around one: Newton's method."""
-    guesses, factor = counts.sum(axis=0), 1.0
+    guesses, factor, curvature = counts.sum(axis=0), 1.0, 1.0
     for _ in range(20):
         p = expit(factor * evidence.LEVELS)
         pull = evidence.LEVELS @ (counts[0] - guesses * p) - (factor - 1) / _MISCALIBRATED**2
         curvature = evidence.LEVELS**2 @ (guesses * p * (1 - p)) + 1 / _MISCALIBRATED**2
         factor = min(max(factor + pull / curvature, 0.01), 5.0)
-    return factor
+    return max(factor - caution / float(np.sqrt(curvature)), 0.01)
 
 
 def _in_steps(weights: Floats, shares: Floats) -> NDArray[np.int64]:

@@ -33,6 +33,7 @@ LAYERS = [
     ["chunks"],
     ["sanity", "search"],
     ["exam"],
+    ["grading"],
     ["diagnosis", "measuring"],
     ["auditing"],
     ["store", "report"],

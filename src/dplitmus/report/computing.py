@@ -9,7 +9,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dplitmus.bounds import clopper_pearson_lower, clopper_pearson_upper
-from dplitmus.report.text import at_least
+from dplitmus.report.text import at_least, graded_exam
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,6 +76,10 @@ def _least_delta(rules: list[dict[str, Any]], epsilon: float, alpha: float) -> s
 
 
 def _exam(exam: dict[str, Any], delta: float) -> str:
+    if exam.get("grades"):
+        grades = [(grade["weight"], grade["guesses"], grade["correct"]) for grade in exam["grades"]]
+        bound = f" That is epsilon >= {at_least(exam['epsilon_lower'])}."
+        return f"The exam: {graded_exam(exam, grades)}{bound}"
     head = (
         f"The exam. What was learned was frozen and tried on {exam['draws']:,} fresh draws of one pair "
         f"({exam['pair']}): it guessed {exam['guesses']:,} times, {exam['correct']:,} of these rightly. "

@@ -80,7 +80,8 @@ def audit(result: Result, *, version: str) -> dict[str, Any]:
         "isolate": result.isolate,
         "piece": result.piece,
         "counterexample": found and vars(found) | _inputs(found.x, found.x_prime),
-        "exam": result.exam and result.exam._asdict(),
+        "exam": result.exam
+        and result.exam._asdict() | {"grades": [grade._asdict() for grade in result.exam.grades]},
         "pairs": [pair._asdict() | _inputs(pair.x, pair.x_prime) for pair in result.pairs],
         "detectable": result.detectable,
         "log_wealth": result.log_wealth,

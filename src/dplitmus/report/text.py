@@ -251,6 +251,8 @@ def _exam(result: Result) -> list[str]:
     exam = result.exam
     if exam is None or exam.epsilon_lower < result.epsilon_lower:
         return []
+    if exam.grades:
+        return [*_wrap(f"The bound: {graded_exam(exam._asdict(), exam.grades)}"), ""]
     bound = (
         "a guess is right with probability p, and epsilon >= ln(p / (1 - p)), p"
         if result.claim.delta == 0
@@ -264,6 +266,19 @@ def _exam(result: Result) -> list[str]:
         ),
         "",
     ]
+
+
+def graded_exam(exam: Mapping[str, Any], grades: Sequence[tuple[int, int, int]]) -> str:
+    """How a bound follows from guesses of several weights: (weight, guesses, right ones) each."""
+    counts = ", ".join(f"{right:,} of {guesses:,} for {weight}" for weight, guesses, right in grades)
+    lost = sum(weight * (guesses - right) for weight, guesses, right in grades)
+    return (
+        f"on {exam['draws']:,} fresh draws, at least half of them of one pair ({exam['pair']}), the panel went "
+        f"on learning and guessed {exam['guesses']:,} times. Surer guesses weigh more; right were, by their "
+        f"weights: {counts}. The wrong ones weigh {lost:,}. A guess is wrong with probability v = 1 / (1 + "
+        f"e^epsilon) at least, and epsilon is such that the sum of weight x Bin(guesses, v) is at most {lost:,} "
+        f"with probability {exam['alpha']:.3g}."
+    )
 
 
 def _accounts(result: Result) -> list[str]:
