@@ -27,6 +27,7 @@ _NOTHING = 80.0  # minus the log of a number that changes no sum of numbers arou
 _PRECISE = 1e-7  # of a bound that is found by halving an interval: it is its lower end
 _LARGEST_EPSILON = 700.0  # beyond it e^epsilon is no number
 
+
 def clopper_pearson_lower(successes: int, trials: int, alpha: float) -> float:
     """Lower confidence bound on a probability.
 
@@ -127,7 +128,7 @@ def graded_lower(grades: Sequence[Grade], alpha: float) -> float:
     most e^epsilon, so that a guess is wrong with probability at least v = 1 / (1 + e^epsilon). Join every
     guess with a uniform number of our own, such that it is marked with probability exactly v, and only if
     it is wrong: given the past every mark has the same law, whatever was chosen, so that the marks of all
-    weights are independent, and their weighted number X is the sum of w Bin(guesses of weight w, v). The wrong
+    weights are independent, and what they weigh, X, is the sum of w Bin(guesses of weight w, v). The wrong
     guesses weigh at least X. The bound is the epsilon at which P[X <= weight of the wrong guesses] = alpha,
     and exceeds the true one only if that probability is below alpha under the true v.
     References: Clopper and Pearson (1934) for one weight; Doob (1936), "Note on probability", for choosing

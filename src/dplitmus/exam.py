@@ -99,7 +99,10 @@ class Questions:
         guess = evidence.level_of(logits) >= self.level
         right = (logits > 0) == batch.labels
         return Marks(
-            int(guess.sum()), int((guess & right).sum()), *marks_by_rule(self.rule, batch), raised=batch.raised
+            int(guess.sum()),
+            int((guess & right).sum()),
+            *marks_by_rule(self.rule, batch),
+            raised=batch.raised,
         )
 
     def plausible(self, answer: Any, size: int) -> bool:
@@ -158,12 +161,12 @@ class Room:
         return marks
 
     def answers(
-        self, arm: Arm, examiner: Examiner[Answer], key: tuple[int, ...], draws: int
+        self, arm: Arm, examiner: Examiner[Answer], key: tuple[int, ...], draws: int, least: int = 1
     ) -> Iterator[tuple[Chunk, Answer]]:
-        """What an examiner says about fresh draws, chunk by chunk; no other draws have this key."""
+        """What an examiner says about fresh draws, in chunks of at least so many; none else has this key."""
         rows = largest_chunk(arm.sample[-1].values.shape[1])
         if self.search.piece is not None:  # slow draws: enough chunks for many workers
-            rows = min(rows, max(_PIECES * self.search.piece, -(-draws // _CHUNKS)))
+            rows = min(rows, max(_PIECES * self.search.piece, -(-draws // _CHUNKS), least))
         chunks = (
             self.search.fresh(arm, size, (*key, arm.number, number))
             for number, size in enumerate(Plan(draws, rows))

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 _PHASE = 25
 _LESSONS, _MOST_LESSONS = 0.5, 2**22  # share of the draws that are learned from; and at most
 _CAUTION = 1.0  # standard errors: who promises too much is found out in the search, not here
-_ROUND, _LEAST_ROUND = 0.2, 1000  # draws of a round: a share of the pair's draws so far, and at least
+_ROUND = 0.2  # draws of a round: a share of the pair's draws so far
+_LEAST_ROUND = 1000  # and at least; also of a chunk, so that it has guesses of all weights
 
 
 class Marks(NamedTuple):
@@ -76,7 +77,9 @@ class Grader:
             return False
         return (
             all(isinstance(count, int) for count in (*answer.correct, *answer[1:4]))
-            and all(0 <= right <= most for right, most in zip(answer.correct, self.guesses(size), strict=True))
+            and all(
+                0 <= right <= most for right, most in zip(answer.correct, self.guesses(size), strict=True)
+            )
             and 0 <= answer.rule_correct <= answer.rule_guesses <= size
             and (self.judge.plausible(answer.lesson, size) if self.teaches else answer.lesson is None)
         )
@@ -93,8 +96,8 @@ class Grader:
         if not isinstance(correct, list) or not isinstance(others, list) or len(others) != 3:
             raise ValueError("marks")
         lesson = self.judge.from_data(data.get("lesson"), chunk) if self.teaches else None
-        counts = [whole(count, 2**62) for count in (*correct, *others)]
-        marks = Marks(tuple(counts[:-3]), *counts[-3:], lesson)
+        guesses, right, raised = (whole(count, 2**62) for count in others)
+        marks = Marks(tuple(whole(count, 2**62) for count in correct), guesses, right, raised, lesson)
         if not self.plausible(marks, chunk.size):
             raise ValueError("marks of this chunk")
         return marks
@@ -124,25 +127,25 @@ class Sheet:
 def sit(room: Room, draws: int) -> Sheet:
     """Hold the exam; its result does not depend on the executor."""
     search = room.search
-    first = search.leader(draws, _CAUTION)
-    profile = first.profile(search.horizon(draws))
+    first = search.leader(draws, caution=_CAUTION)
+    profile = prospects.profile(*first.known, search.horizon(draws))
     sheet = Sheet([Grade(weight, 0, 0) for weight in profile.weights], first)
     lessons, number = min(int(_LESSONS * draws), _MOST_LESSONS), 0
     left = lessons
     while left:
-        arm = search.leader(draws, _CAUTION)
+        arm = search.leader(draws, profile, _CAUTION)
         size = min(left, max(_LEAST_ROUND, int(_ROUND * arm.seen.sum())))
         grader = Grader(_judge(arm), profile)
-        for chunk, marks in room.answers(arm, grader, (_PHASE, number), size):
+        for chunk, marks in room.answers(arm, grader, (_PHASE, number), size, _LEAST_ROUND):
             sheet.enter(marks, grader.guesses(chunk.size))
             if marks.lesson is not None:
                 search.teach(arm, marks.lesson)
         left, number = left - size, number + 1
-    sheet.arm = arm = search.leader(draws, _CAUTION)
+    sheet.arm = arm = search.leader(draws, profile, _CAUTION)
     sheet.rule = certificate.find(join(list(arm.sample)), search.claim.epsilon, level=search.level)
     sheet.rule_draws = draws - lessons
     grader = Grader(_judge(arm), profile, sheet.rule, teaches=False)
-    for chunk, marks in room.answers(arm, grader, (_PHASE, number), sheet.rule_draws):
+    for chunk, marks in room.answers(arm, grader, (_PHASE, number), sheet.rule_draws, _LEAST_ROUND):
         sheet.enter(marks, grader.guesses(chunk.size))
         search.raised += marks.raised
     return sheet

@@ -7,6 +7,7 @@ here certifies anything.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,6 +16,8 @@ from scipy.special import expit, kl_div, ndtri
 from dplitmus import evidence
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -23,6 +26,7 @@ _HALF = 0.5  # pseudo-count of both kinds: a level that was never wrong is not i
 _CAUTION = 1.0  # standard errors: among many levels some are lucky
 _WEIGHTS = np.array([16, 12, 8, 6, 4, 3, 2, 1])  # of guesses; steps so small lose 1 % of what they tell
 _LEAST_WEIGHT = 0.7  # what is less is not counted
+_SPARED, _FEWEST = 1.5, 0.1  # standard errors of a number of guesses; share of them that is left, at least
 _TELLING = 0.005  # of what all guesses tell: a weight whose guesses tell less is not used
 _SUREST = 0.05  # of all that guesses tell: what comes from the rarest ones may all count alike
 _MISCALIBRATED = 0.2  # standard deviation of the factor by which a panel exaggerates
@@ -90,7 +94,25 @@ class Profile(NamedTuple):
 
     def ends(self, draws: int) -> NDArray[np.intp]:
         """Of so many draws, the surest first: where each weight ends."""
-        return np.rint(np.cumsum(self.shares) * draws).astype(np.intp)
+        ends: NDArray[np.intp] = np.rint(np.cumsum(self.shares) * draws).astype(np.intp)
+        return ends
+
+    def expected(
+        self, counts: NDArray[np.int64], last: NDArray[np.int64], horizon: Horizon, caution: float
+    ) -> float:
+        """About what these weights will certify on another pair, of which this is known; see `profile`."""
+        right = expit(_calibration(counts.astype(float), caution) * evidence.LEVELS[::-1])
+        shares = last[::-1] / max(int(last.sum()), 1)
+        upto = [0.0, *np.cumsum(self.shares)]
+        correct = np.diff(np.interp(upto, np.cumsum([0.0, *shares]), np.cumsum([0.0, *(shares * right)])))
+        weights, guesses = np.array(self.weights), np.array(self.shares)
+        spread = math.sqrt(weights**2 @ guesses / horizon.draws) * float(ndtri(1 - horizon.alpha))
+
+        def tells(epsilon: float) -> bool:
+            u = float(expit(epsilon))
+            return bool(weights @ (correct - u * guesses) > spread * math.sqrt(u * (1 - u)))
+
+        return _largest(tells)
 
 
 def profile(
@@ -99,11 +121,15 @@ def profile(
     """The weights with which so many draws, guessed at as lately, would certify most.
 
     `counts` show how far the panel can be trusted, `last` (draws per level) what it says now: the same output
-    had other levels before, and to take those for other outputs would promise too much. With caution the panel is taken to exaggerate by so many standard errors more than the counts show.
+    had other levels before, and to take those for other outputs would promise too much. With caution the
+    panel is taken to exaggerate by so many standard errors more than the counts show.
 
     To tell log odds l from an epsilon below them, a guess should count l - epsilon: the log likelihood
     ratio of a right one less that of a wrong one. The epsilon that can just be told apart is where the sum
     over guesses of twice the relative entropy of their odds is the square of the normal quantile.
+
+    A panel never says that it is certain; where the counts show more than it says, they have the last word,
+    and all guesses from some level on count alike (`best`).
     """
     shares = last / max(int(last.sum()), 1)
     logits = _calibration(counts.astype(float), caution) * evidence.LEVELS
@@ -115,17 +141,38 @@ def profile(
         return bool(2 * horizon.draws * shares @ np.where(logits > epsilon, information, 0.0) > needed)
 
     needed = float(ndtri(horizon.alpha)) ** 2
-    low, high = 0.0, float(evidence.LEVELS[-1])
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if tells(middle) else (low, middle)
+    low = _largest(tells)
+    alike = best(counts, horizon)
+    if alike.promise > low:
+        share = float(shares[alike.level :].sum()) or alike.share
+        return Profile(alike.promise, (1,), _spared([share], last))
     weights = _in_steps(np.maximum(logits - low, 0.0), shares)
     mass = np.array([shares[weights == weight].sum() for weight in _WEIGHTS])
     telling = mass * _WEIGHTS**2
     used = telling > _TELLING * telling.sum()
     if used.sum() <= 1:  # all guesses count alike
-        return Profile(low, (1,), (float(mass[used].sum()) or 1.0,))
-    return Profile(low, tuple(_WEIGHTS[used].tolist()), tuple(mass[used].tolist()))
+        return Profile(low, (1,), _spared([float(mass[used].sum()) or 1.0], last))
+    return Profile(low, tuple(_WEIGHTS[used].tolist()), _spared(mass[used].tolist(), last))
+
+
+def _spared(shares: Sequence[float], last: NDArray[np.int64]) -> tuple[float, ...]:
+    """Somewhat smaller shares of the draws, by what chance and a finite count of the last ones may do.
+
+    A chunk with fewer outputs of one kind than its share fills up its guesses with worse ones, which costs
+    several times what a guess less does.
+    """
+    upto = np.cumsum(shares)
+    upto = np.maximum(upto - _SPARED * np.sqrt(upto / max(int(last.sum()), 1)), _FEWEST * upto)
+    return tuple(np.diff(upto, prepend=0.0).tolist())
+
+
+def _largest(tells: Callable[[float], bool]) -> float:
+    """The largest epsilon that can be told apart, by halving."""
+    low, high = 0.0, float(evidence.LEVELS[-1])
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if tells(middle) else (low, middle)
+    return low
 
 
 def _calibration(counts: Floats, caution: float) -> float:

@@ -69,7 +69,7 @@ _FIRST_MOMENT, _COARSE = 32, 16  # of the history: its first draws, and every so
 _LEAST_ON_A_PAIR = 40  # draws before the bandit compares pairs
 _EVENLY = 0.8  # of the draws go to all pairs alike, the rest to the best of them
 _DOUBT = 0.1  # of what a panel says of its pair, to compare pairs: it has learned from the others, too
-_LATE = 0.1  # of the draws on a pair: its panel has hardly changed since
+_LATE = 0.25  # of the draws on a pair: its panel has hardly changed since
 _SPREAD = 0.3  # of the draws are spread evenly: a panel must learn before its guesses show how good a pair is
 
 
@@ -94,7 +94,7 @@ class Arm:
     sample: deque[Batch] = field(default_factory=deque)  # recent outputs, for the counterexample
     seen: NDArray[np.int64] = field(default_factory=lambda: evidence.Tally().counts)  # all draws judged
     past: list[NDArray[np.int64]] = field(default_factory=list)  # the same, whenever they had doubled
-    last: deque[NDArray[np.int64]] = field(default_factory=deque)  # the last chunks, about a tenth of all
+    last: deque[NDArray[np.int64]] = field(default_factory=deque)  # the last chunks, about a quarter of all
 
     def next_size(self, columns: int, growth: float) -> int:
         """Rows of the next chunk: a share of what was dispatched, so that learning keeps up."""
@@ -113,9 +113,10 @@ class Arm:
         while sum(int(chunk.sum()) for chunk in self.last) - self.last[0].sum() >= _LATE * self.seen.sum():
             self.last.popleft()
 
-    def profile(self, horizon: prospects.Horizon, caution: float = 0.0) -> prospects.Profile:
-        """What guesses on this pair should count in an exam, and what it promises then."""
-        return prospects.profile(self.recent(), np.sum(self.last, axis=(0, 1)), horizon, caution)
+    @property
+    def known(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How good its guesses were lately, and how many of each level there are now."""
+        return self.recent(), np.sum(self.last, axis=(0, 1))
 
 
 @dataclass(frozen=True)
@@ -395,17 +396,20 @@ class Search:
         """Whether all pairs have had their equal draws."""
         return self.dispatched > _EVENLY * self.budget and all(arm.panel for arm in self.arms)
 
-    def leader(self, draws: int, caution: float = 0.0) -> Arm:
+    def leader(self, draws: int, profile: prospects.Profile | None = None, caution: float = 0.0) -> Arm:
         """The pair on which an exam of so many draws promises the largest bound, by what is known now.
 
-        With caution a pair of which little is known must promise more.
+        `profile` says what guesses count, if that is fixed. With caution a pair of which little is known must
+        promise more.
         """
         horizon = self.horizon(draws)
 
         def promise(arm: Arm) -> float:
             if self.claim.delta:
                 return prospects.best(arm.recent(), horizon, _DOUBT).expected(horizon)
-            return arm.profile(horizon, caution).epsilon
+            if profile is not None:
+                return profile.expected(*arm.known, horizon, caution)
+            return prospects.profile(*arm.known, horizon, caution).epsilon
 
         known = [arm for arm in self.arms if arm.panel is not None]
         return known[0] if len(known) == 1 else max(known, key=promise)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -93,3 +94,51 @@ def test_the_guess_bound_exceeds_the_truth_no_more_often_than_alpha(share: float
     ]
     assert sum(bounds.guess_lower(*count, delta) > 1.0 for count in counts) <= most_rejections(alpha)
     assert sum(bounds.guess_delta_lower(*count, 1.0) > delta for count in counts) <= most_rejections(alpha)
+
+
+@pytest.mark.parametrize(
+    "guesses", [{16: 3, 4: 10, 1: 40}, {16: 50, 12: 150, 8: 100, 2: 700}, {1: 300}, {6: 1, 1: 1}]
+)
+def test_weighted_guesses_that_are_as_good_as_the_claim_allows_err_no_more_often_than_alpha(
+    guesses: dict[int, int],
+) -> None:
+    """Every guess is right with probability u; false-failure probability 2e-6, for two alphas."""
+    rng = np.random.default_rng(7)
+    u = 1 / (1 + math.exp(-0.5))
+    right = np.stack([rng.binomial(some, u, size=RUNS) for some in guesses.values()], axis=1)
+    found, times = np.unique(right, axis=0, return_counts=True)
+    p_values = np.array(
+        [
+            bounds.graded_p_value(list(map(bounds.Grade, *counts)), 0.5)
+            for counts in ((guesses.keys(), guesses.values(), row) for row in found.tolist())
+        ]
+    )
+    for alpha in (0.09, 0.01):
+        assert times[p_values < alpha].sum() <= most_rejections(alpha)
+
+
+def test_choosing_the_weight_of_the_next_guess_by_earlier_luck_does_not_help() -> None:
+    """Who is ahead risks heavy weights, who is behind light ones; false-failure probability 1e-6.
+
+    The number of guesses of each weight is fixed; which comes next is chosen after every guess.
+    """
+    rng = np.random.default_rng(8)
+    epsilon, alpha = 0.5, 0.05
+    u = 1 / (1 + math.exp(-epsilon))
+    p_value = functools.cache(
+        lambda heavy, light: bounds.graded_p_value(
+            [bounds.Grade(8, 20, heavy), bounds.Grade(1, 60, light)], epsilon
+        )
+    )
+    above = 0
+    for _ in range(RUNS):
+        left, right = {8: 20, 1: 60}, {8: 0, 1: 0}
+        ahead = 0.0
+        for correct in (rng.random(80) < u).tolist():
+            wanted = 8 if ahead > 0 else 1
+            weight = wanted if left[wanted] else 9 - wanted
+            left[weight] -= 1
+            right[weight] += correct
+            ahead += correct - u
+        above += p_value(right[8], right[1]) < alpha
+    assert above <= most_rejections(alpha)

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import bdtr, bdtrc
+from scipy.special import bdtr, bdtrc, gammaln
 
 from dplitmus import bounds
 from dplitmus.counts import SideCounts, VoteCounts
@@ -84,3 +85,67 @@ def test_more_draws_with_the_same_shares_certify_more() -> None:
     # 5.23 normal deviates at level alpha / 12, on each of the two log probabilities
     margin = 5.3 * (math.sqrt(0.9 / 100_000) + math.sqrt(0.5 / 500_000))
     assert found[-1] < math.log(5) < found[-1] + margin
+
+
+def exact_tail(grades: list[bounds.Grade], epsilon: float) -> float:
+    """P[weight of the wrong guesses <= that of these], by convolving the binomials one by one."""
+    v = 1 / (1 + math.exp(epsilon))
+    law = np.ones(1)
+    for grade in grades:
+        each = np.zeros(grade.weight * grade.guesses + 1)
+        k = np.arange(grade.guesses + 1)
+        each[:: grade.weight] = np.exp(
+            gammaln(grade.guesses + 1) - gammaln(k + 1) - gammaln(grade.guesses - k + 1)
+        ) * (v**k * (1 - v) ** (grade.guesses - k))
+        law = np.convolve(law, each)
+    lost = sum(grade.weight * (grade.guesses - grade.correct) for grade in grades)
+    return float(law[: lost + 1].sum())
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 2.0, 6.0])
+@pytest.mark.parametrize(
+    "grades",
+    [
+        [bounds.Grade(1, 40, 38)],
+        [bounds.Grade(16, 7, 7), bounds.Grade(3, 20, 18), bounds.Grade(1, 60, 50)],
+        [bounds.Grade(16, 90, 80), bounds.Grade(12, 60, 45), bounds.Grade(2, 300, 180)],
+        [bounds.Grade(8, 100, 100), bounds.Grade(4, 100, 100)],
+    ],
+)
+def test_the_tail_of_weighted_guesses_is_that_of_the_convolution_and_never_less(
+    grades: list[bounds.Grade], epsilon: float
+) -> None:
+    exact, found = exact_tail(grades, epsilon), bounds.graded_p_value(grades, epsilon)
+    if exact > 0.5:
+        assert found >= exact * (1 - 1e-12)
+    else:
+        assert exact * (1 - 1e-12) <= found <= exact + 2e-11
+
+
+@pytest.mark.parametrize(
+    ("guesses", "correct"), [(50, 50), (1000, 800), (300_000, 299_990), (10**6, 507_000)]
+)
+@pytest.mark.parametrize("weight", [1, 16])
+@pytest.mark.parametrize("alpha", [0.1, 1e-6])
+def test_guesses_of_one_weight_are_bounded_as_by_clopper_pearson(
+    guesses: int, correct: int, weight: int, alpha: float
+) -> None:
+    plain = bounds.guess_lower(correct, guesses, guesses, alpha)
+    graded = bounds.graded_lower([bounds.Grade(weight, guesses, correct)], alpha)
+    assert plain * (1 - 1e-4) <= graded <= plain + 1e-12
+
+
+def test_a_very_small_alpha_is_left_to_chernoff() -> None:
+    grades = [bounds.Grade(3, 100, 100), bounds.Grade(1, 200, 190)]
+    assert 1.0 < bounds.graded_lower(grades, 1e-20) < bounds.graded_lower(grades, 1e-10)
+    for epsilon in (0.0, 0.1):
+        assert exact_tail(grades, epsilon) <= bounds.graded_p_value(grades, epsilon) < 1e-20
+
+
+@pytest.mark.parametrize("grades", [[], [bounds.Grade(1, 0, 0)], [bounds.Grade(2, 100, 40)]])
+def test_no_guesses_and_bad_guesses_certify_nothing(grades: list[bounds.Grade]) -> None:
+    assert bounds.graded_lower(grades, 0.1) == 0.0
+
+
+def test_endlessly_right_guesses_certify_a_number() -> None:
+    assert 30 < bounds.graded_lower([bounds.Grade(1, 10**15, 10**15)], 0.1) < 35

@@ -273,11 +273,11 @@ def graded_exam(exam: Mapping[str, Any], grades: Sequence[tuple[int, int, int]])
     counts = ", ".join(f"{right:,} of {guesses:,} for {weight}" for weight, guesses, right in grades)
     lost = sum(weight * (guesses - right) for weight, guesses, right in grades)
     return (
-        f"on {exam['draws']:,} fresh draws, at least half of them of one pair ({exam['pair']}), the panel went "
-        f"on learning and guessed {exam['guesses']:,} times. Surer guesses weigh more; right were, by their "
-        f"weights: {counts}. The wrong ones weigh {lost:,}. A guess is wrong with probability v = 1 / (1 + "
-        f"e^epsilon) at least, and epsilon is such that the sum of weight x Bin(guesses, v) is at most {lost:,} "
-        f"with probability {exam['alpha']:.3g}."
+        f"on {exam['draws']:,} fresh draws, at least half of them of one pair ({exam['pair']}), the panel "
+        f"went on learning and guessed {exam['guesses']:,} times. Surer guesses weigh more; right were, by "
+        f"their weights: {counts}. The wrong ones weigh {lost:,}. A guess is wrong with probability v = 1 / "
+        "(1 + e^epsilon) at least, and epsilon is such that the sum of weight x Bin(guesses, v) is at most "
+        f"{lost:,} with probability {exam['alpha']:.3g}."
     )
 
 
