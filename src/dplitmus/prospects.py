@@ -26,9 +26,11 @@ _HALF = 0.5  # pseudo-count of both kinds: a level that was never wrong is not i
 _CAUTION = 1.0  # standard errors: among many levels some are lucky
 _WEIGHTS = np.array([16, 12, 8, 6, 4, 3, 2, 1])  # of guesses; steps so small lose 1 % of what they tell
 _LEAST_WEIGHT = 0.7  # what is less is not counted
-_SPARED, _FEWEST = 1.5, 0.1  # standard errors of a number of guesses; share of them that is left, at least
+_SPARED, _MOST_SPARED = 1.5, 4.0  # standard errors of a number of guesses
+_FEWEST = 0.1  # share of them that is left, at least
 _TELLING = 0.005  # of what all guesses tell: a weight whose guesses tell less is not used
 _SUREST = 0.05  # of all that guesses tell: what comes from the rarest ones may all count alike
+_CERTAIN = 256  # right guesses, and no wrong one
 _MISCALIBRATED = 0.2  # standard deviation of the factor by which a panel exaggerates
 
 
@@ -101,7 +103,7 @@ class Profile(NamedTuple):
         self, counts: NDArray[np.int64], last: NDArray[np.int64], horizon: Horizon, caution: float
     ) -> float:
         """About what these weights will certify on another pair, of which this is known; see `profile`."""
-        right = expit(_calibration(counts.astype(float), caution) * evidence.LEVELS[::-1])
+        right = expit(_calibrated(counts.astype(float), caution)[::-1])
         shares = last[::-1] / max(int(last.sum()), 1)
         upto = [0.0, *np.cumsum(self.shares)]
         correct = np.diff(np.interp(upto, np.cumsum([0.0, *shares]), np.cumsum([0.0, *(shares * right)])))
@@ -127,12 +129,9 @@ def profile(
     To tell log odds l from an epsilon below them, a guess should count l - epsilon: the log likelihood
     ratio of a right one less that of a wrong one. The epsilon that can just be told apart is where the sum
     over guesses of twice the relative entropy of their odds is the square of the normal quantile.
-
-    A panel never says that it is certain; where the counts show more than it says, they have the last word,
-    and all guesses from some level on count alike (`best`).
     """
     shares = last / max(int(last.sum()), 1)
-    logits = _calibration(counts.astype(float), caution) * evidence.LEVELS
+    logits = _calibrated(counts.astype(float), caution)
     right = expit(logits)
 
     def tells(epsilon: float) -> bool:
@@ -142,27 +141,23 @@ def profile(
 
     needed = float(ndtri(horizon.alpha)) ** 2
     low = _largest(tells)
-    alike = best(counts, horizon)
-    if alike.promise > low:
-        share = float(shares[alike.level :].sum()) or alike.share
-        return Profile(alike.promise, (1,), _spared([share], last))
     weights = _in_steps(np.maximum(logits - low, 0.0), shares)
     mass = np.array([shares[weights == weight].sum() for weight in _WEIGHTS])
     telling = mass * _WEIGHTS**2
     used = telling > _TELLING * telling.sum()
     if used.sum() <= 1:  # all guesses count alike
-        return Profile(low, (1,), _spared([float(mass[used].sum()) or 1.0], last))
-    return Profile(low, tuple(_WEIGHTS[used].tolist()), _spared(mass[used].tolist(), last))
+        return Profile(low, (1,), _spared([float(mass[used].sum()) or 1.0], last, low))
+    return Profile(low, tuple(_WEIGHTS[used].tolist()), _spared(mass[used].tolist(), last, low))
 
 
-def _spared(shares: Sequence[float], last: NDArray[np.int64]) -> tuple[float, ...]:
+def _spared(shares: Sequence[float], last: NDArray[np.int64], epsilon: float) -> tuple[float, ...]:
     """Somewhat smaller shares of the draws, by what chance and a finite count of the last ones may do.
 
     A chunk with fewer outputs of one kind than its share fills up its guesses with worse ones, which costs
-    several times what a guess less does.
+    several times what a guess less does: the more, the larger the epsilon that all the others would show.
     """
-    upto = np.cumsum(shares)
-    upto = np.maximum(upto - _SPARED * np.sqrt(upto / max(int(last.sum()), 1)), _FEWEST * upto)
+    upto, spared = np.cumsum(shares), min(_SPARED + epsilon / 2, _MOST_SPARED)
+    upto = np.maximum(upto - spared * np.sqrt(upto / max(int(last.sum()), 1)), _FEWEST * upto)
     return tuple(np.diff(upto, prepend=0.0).tolist())
 
 
@@ -175,15 +170,22 @@ def _largest(tells: Callable[[float], bool]) -> float:
     return low
 
 
-def _calibration(counts: Floats, caution: float) -> float:
-    """The factor on what the panel says that fits the counts, with a prior around one: Newton's method."""
+def _calibrated(counts: Floats, caution: float) -> Floats:
+    """The log odds of guesses of each level: what the panel says, times a factor that fits the counts.
+
+    It has a prior around one (Newton's method). Levels from which on no guess was ever wrong, of many, are
+    certain: a panel can only say how many draws it has seen.
+    """
     guesses, factor, curvature = counts.sum(axis=0), 1.0, 1.0
     for _ in range(20):
         p = expit(factor * evidence.LEVELS)
         pull = evidence.LEVELS @ (counts[0] - guesses * p) - (factor - 1) / _MISCALIBRATED**2
         curvature = evidence.LEVELS**2 @ (guesses * p * (1 - p)) + 1 / _MISCALIBRATED**2
         factor = min(max(factor + pull / curvature, 0.01), 5.0)
-    return max(factor - caution / float(np.sqrt(curvature)), 0.01)
+    correct, wrong = _from_here_on(counts)
+    certain = (wrong == 0) & (correct >= _CERTAIN)
+    factor = max(factor - caution / math.sqrt(curvature), 0.01)
+    return np.where(certain, evidence.LEVELS[-1], factor * evidence.LEVELS)
 
 
 def _in_steps(weights: Floats, shares: Floats) -> NDArray[np.int64]:
