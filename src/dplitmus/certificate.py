@@ -168,7 +168,8 @@ def _thresholds(sample: Batch, kind: str, column: int, name: str, ceiling: float
         return
     seen, labels = seen[finite], sample.labels[finite]
     places = np.rint(np.linspace(0, seen.size - 1, _CUTS)).astype(np.intp)
-    cuts = np.unique(np.sort(seen)[places])
+    cuts = np.sort(seen)[places]
+    cuts = cuts[np.concatenate([[True], cuts[1:] > cuts[:-1]])]
     if cuts.size < 2:
         return
     middle = (cuts[:-1] + cuts[1:]) / 2
@@ -178,9 +179,10 @@ def _thresholds(sample: Batch, kind: str, column: int, name: str, ceiling: float
     place = np.searchsorted(middle, seen, side="right")
     counts = np.bincount(place * 2 + labels, minlength=2 * (middle.size + 1)).reshape(-1, 2)
     below = np.cumsum(counts, axis=0)[:-1]
-    for relation, side in (("<", below), (">", counts.sum(axis=0) - below)):
-        for label in (False, True):
-            scores = evidence(side[:, int(label)].astype(float), side.sum(axis=1).astype(float), ceiling)
+    sides = np.stack([below, counts.sum(axis=0) - below]).astype(float)
+    of_all = evidence(sides.transpose(0, 2, 1), sides.sum(axis=2)[:, np.newaxis], ceiling)
+    for relation, of_side in zip("<>", of_all, strict=True):
+        for label, scores in zip((False, True), of_side, strict=True):
             best = int(np.argmax(scores))
             if scores[best] <= 0:
                 continue

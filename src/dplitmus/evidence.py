@@ -155,12 +155,17 @@ def log_wealth(
     """
     if not bets and not tally.counts[:, 1:].any():
         return np.zeros(epsilon.size)  # no bet was ever made
-    used = slice(None) if bets else np.flatnonzero(tally.counts.any(axis=0))  # few levels ever occur
-    since = np.stack([tally.counts[:, used] - before[:, used] for _, before in tally.starts]).astype(float)
+    occurs = tally.counts.any(axis=0)  # few levels ever do
+    if not delta.any():
+        occurs &= epsilon.min() < LEVELS  # nothing is bet on the others
+    used = np.flatnonzero(occurs)
+    counts = tally.counts[:, used]
+    since = np.array([counts - before[:, used] for _, before in tally.starts], dtype=float)
     masses = np.array([mass for mass, _ in tally.starts])
     terms = [np.full((epsilon.size, 1), math.log(tally.cash))]
     for bet in bets or streams(epsilon, delta, LEVELS[used]):
-        logs = bet.correct @ since[:, 0].T + bet.wrong @ since[:, 1].T
+        correct, wrong = (bet.correct[:, used], bet.wrong[:, used]) if bets else (bet.correct, bet.wrong)
+        logs = correct @ since[:, 0].T + wrong @ since[:, 1].T
         terms.append(logs + np.log(masses * bet.mass))
     return np.asarray(np.logaddexp.reduce(np.concatenate(terms, axis=1), axis=1))
 

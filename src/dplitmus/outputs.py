@@ -28,6 +28,7 @@ _MIXING = (
     (np.uint64(27), np.uint64(0x94D049BB133111EB)),
 )
 _FEW = 256  # outputs that show whether there are few kinds of them
+_PLACES = np.uint64(1) << np.arange(6, dtype=np.uint64)
 _NAN_BITS = np.uint64(0x7FF8000000000000)
 
 
@@ -92,16 +93,13 @@ class Geometry:
 
         Below and above, not before and after: noise that is never negative is so whatever the direction.
         """
-        code = np.zeros(len(values), dtype=np.uint64)
-        numbers = values[:, self.differ]
+        numbers = values if self.differ.size == values.shape[1] else values[:, self.differ]
         flags = [
-            comparison(numbers, end)
+            comparison(numbers, end).any(axis=1)
             for end in (self.low, self.high)
             for comparison in (np.less, np.equal, np.greater)
         ]
-        for bit, flag in enumerate(flags):
-            code |= flag.any(axis=1).astype(np.uint64) << np.uint64(bit)
-        return code
+        return np.asarray(_PLACES @ np.stack(flags))
 
 
 @dataclass(frozen=True)
@@ -137,7 +135,7 @@ class Batch:
 
         Equal outputs get equal forecasts, so that only these need be computed.
         """
-        if np.unique(self.keys[:_FEW]).size > _FEW // 4 or len(self) < _FEW:
+        if len(self) < _FEW or np.unique(self.keys[:_FEW]).size > _FEW // 4:
             return self, None
         _, first, place = np.unique(self.keys, return_index=True, return_inverse=True)
         return self.rows(first), place
@@ -185,7 +183,7 @@ class Encoded(NamedTuple):
     names: dict[int, str]
     raised: int = 0  # exceptions on the way
 
-    def rows(self, index: NDArray[np.intp]) -> Encoded:
+    def rows(self, index: NDArray[np.intp] | slice) -> Encoded:
         """Some of the outputs."""
         return Encoded(self.values[index], self.keys[index], self.names)
 
@@ -216,6 +214,17 @@ def encode(outputs: Any) -> Encoded:
     keys = np.array([by_text[text] for text in texts], dtype=np.uint64)
     names = {key: text for text, key in by_text.items()}
     return Encoded(np.array([[_number_of(item)] for item in items]).reshape(-1, 1), keys, names)
+
+
+def encode_together(parts: Sequence[Any]) -> Encoded | None:
+    """The outputs of several calls, one after the other, if all are numbers of one shape; otherwise None."""
+    if any(isinstance(part, Encoded) for part in parts):
+        return None
+    arrays = [part if isinstance(part, np.ndarray) else _as_array(part) for part in parts]
+    shape = arrays[0].shape[1:]
+    if any(array.dtype.kind not in "biuf" or array.shape[1:] != shape for array in arrays):
+        return None
+    return encode(arrays[0] if len(arrays) == 1 else np.concatenate(arrays, dtype=np.float64))
 
 
 def labelled(

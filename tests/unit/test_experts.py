@@ -14,7 +14,7 @@ from dplitmus.forecast.common import Common
 from dplitmus.forecast.features import Atoms, Coordinates, Decorrelated, Ramps, Regression
 from dplitmus.forecast.logistic import Posterior
 from dplitmus.forecast.noise import Noise
-from dplitmus.forecast.order import column_quantiles, median, quantiles
+from dplitmus.forecast.order import clipped, column_quantiles, finite, median, quantiles
 from dplitmus.forecast.panel import Expert, Panel, Together
 from dplitmus.forecast.rates import together
 from dplitmus.forecast.tables import Edges, Regions, Symbols, Tree, _tree_forecasts
@@ -373,6 +373,15 @@ def test_quantiles_and_medians_are_those_of_numpy() -> None:
         shares = np.array([0.0, 0.04, 0.3, 0.5, 0.98, 1.0])
         assert quantiles(values, shares) == pytest.approx(np.quantile(values, shares), rel=1e-12)
         assert median(values) == pytest.approx(np.median(values), rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [0, 5, 5000])
+def test_clipped_and_finite_are_those_of_numpy(size: int) -> None:
+    values = stream(1).normal(size=size)
+    strange = np.concatenate([values, [np.nan, np.inf, -np.inf]])
+    for numbers in (values, strange):
+        assert np.array_equal(np.clip(numbers, -1, 0.5), clipped(numbers, -1, 0.5), equal_nan=True)
+        assert np.array_equal(np.nan_to_num(numbers, posinf=9.0), finite(numbers, posinf=9.0))
 
 
 @pytest.mark.filterwarnings("ignore:All-NaN slice")  # of numpy

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dplitmus.forecast.logistic import moderated, one_weight, with_intercept
-from dplitmus.forecast.order import median, quantiles
+from dplitmus.forecast.order import clipped, finite, median, quantiles
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -129,17 +129,17 @@ class Clamp:
         return Widths(width, *[ones] * 6, *[np.zeros(width.size)] * 3)
 
     def _features(self, batch: Batch, widths: Widths) -> Floats:
-        centred = np.nan_to_num(self._values(batch) - self.centre, nan=0.0, posinf=1e300, neginf=-1e300)
+        centred = finite(self._values(batch) - self.centre, nan=0.0, posinf=1e300, neginf=-1e300)
         if centred.size <= _SMALL:  # one step for all widths: what small chunks cost is the number of steps
-            ramps = np.clip(centred[:, :, np.newaxis] / widths.width, -1, 1)
+            ramps = clipped(centred[:, :, np.newaxis] / widths.width, -1, 1)
             return np.asarray(ramps.sum(axis=1) / widths.scale)
-        columns = [np.clip(centred / width, -1, 1).sum(axis=1) for width in widths.width]
+        columns = [clipped(centred / width, -1, 1).sum(axis=1) for width in widths.width]
         return np.stack(columns, axis=1) / widths.scale
 
 
 def _histograms(features: Floats, labels: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     widths = features.shape[1]
-    bins = np.clip(((features + _SPAN) * (_BINS / (2 * _SPAN))).astype(np.intp), 0, _BINS - 1)
+    bins = clipped((features + _SPAN) * (_BINS / (2 * _SPAN)), 0, _BINS - 1).astype(np.intp)
     bins += np.arange(widths) * _BINS
     sums = np.bincount(bins.reshape(-1), weights=features.reshape(-1), minlength=widths * _BINS)
     counts = [

@@ -15,7 +15,7 @@ import numpy as np
 
 from dplitmus.forecast.features import common_values
 from dplitmus.forecast.logistic import Posterior, Predictor, moderated
-from dplitmus.forecast.order import median, quantiles
+from dplitmus.forecast.order import clipped, finite, median, quantiles
 from dplitmus.outputs import join
 
 if TYPE_CHECKING:
@@ -132,8 +132,8 @@ class Common:
         answers = [np.isnan(values) if np.isnan(value) else values == value for value in self.values]
         if self.widths.size:
             other = ~np.logical_or.reduce(answers)
-            away = np.nan_to_num(values - self.centre, nan=0.0, posinf=1e100, neginf=-1e100)
-            answers += [other, *(np.where(other, np.clip(away / width, -1, 1), 0.0) for width in self.widths)]
+            away = finite(values - self.centre, nan=0.0, posinf=1e100, neginf=-1e100)
+            answers += [other, *(np.where(other, clipped(away / width, -1, 1), 0.0) for width in self.widths)]
         moved = np.stack([answer @ inputs.moves for answer in answers], axis=1)
         share = np.stack([answer.mean(axis=1) for answer in answers], axis=1)
         if len(answers) > _CROSSED:

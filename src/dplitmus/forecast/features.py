@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 import numpy as np
 
 from dplitmus.forecast.logistic import Posterior, Predictor
-from dplitmus.forecast.order import column_medians, column_quantiles, quantiles
+from dplitmus.forecast.order import clipped, column_medians, column_quantiles, finite, quantiles
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _ENOUGH = 4096  # values from which quantiles are taken
+_SMALL = 1024  # numbers of a batch
 _KNOTS = np.linspace(0.02, 0.98, 7)
 _TWO_WIDTHS, _THREE_WIDTHS = np.array([0.3, 0.8]), np.array([0.05, 0.3, 0.8])
 _CORRELATED = 0.3  # the least correlation worth undoing
@@ -114,12 +115,17 @@ class Ramps:
         low, high = self.knots[0], self.knots[-1]
         # In units of the knots' span, and not beyond twenty of it: single outliers would lead it astray.
         with np.errstate(over="ignore"):
-            values = np.clip(np.nan_to_num((batch.oriented - low) / (high - low), nan=0.0), -20, 21)
+            values = clipped(finite((batch.oriented - low) / (high - low), nan=0.0), -20, 21)
             knots = np.unique((self.knots - low) / (high - low))  # beside 1e17, 2 and 3 are one knot
-        columns = [values.sum(axis=1)]
-        for a, b in itertools.pairwise(knots):
-            columns.append(np.clip((values - a) / (b - a), 0, 1).sum(axis=1))
-        return np.stack(columns, axis=1)
+        total = values.sum(axis=1, keepdims=True)
+        if values.size <= _SMALL:  # one step for all knots: what small chunks cost is the number of steps
+            ramps = clipped((values[:, :, np.newaxis] - knots[:-1]) / np.diff(knots), 0, 1).sum(axis=1)
+            return np.concatenate([total, ramps], axis=1)
+        columns = [
+            clipped((values - a) / (b - a), 0, 1).sum(axis=1, keepdims=True)
+            for a, b in itertools.pairwise(knots)
+        ]
+        return np.concatenate([total, *columns], axis=1)
 
 
 @dataclass
@@ -158,15 +164,15 @@ class Coordinates:
     def compute(self, batch: Batch) -> Floats:
         """Everything about the first coordinates, one column each."""
         values = batch.values[:, : self.most]
-        centred = np.nan_to_num(values[:, self.moving] - self.centres, nan=0.0, posinf=1e100, neginf=-1e100)
-        columns = [np.clip(centred / width, -1, 1) for width in self.widths]
+        centred = finite(values[:, self.moving] - self.centres, nan=0.0, posinf=1e100, neginf=-1e100)
+        columns = [clipped(centred / width, -1, 1) for width in self.widths]
         columns += [_equals(values[:, j], common) for j, common in self.atoms]
         if 1 < self.moving.size <= _MOST_PLACES:
             spread = self.widths[1].mean()
             places = np.arange(self.moving.size)
             columns += [
-                np.clip(centred.max(axis=1, keepdims=True) / spread, -20, 20),
-                np.clip(centred.min(axis=1, keepdims=True) / spread, -20, 20),
+                clipped(centred.max(axis=1, keepdims=True) / spread, -20, 20),
+                clipped(centred.min(axis=1, keepdims=True) / spread, -20, 20),
                 (centred.argmax(axis=1)[:, np.newaxis] == places).astype(float),
                 (centred.argmin(axis=1)[:, np.newaxis] == places).astype(float),
             ]
@@ -241,8 +247,8 @@ class Decorrelated:
 
     def compute(self, batch: Batch) -> Floats:
         """Clamps at the widths."""
-        steps = np.nan_to_num((batch.values - self.mean) @ self.unmix, nan=0.0, posinf=1e100, neginf=-1e100)
-        return np.concatenate([np.clip(steps / width, -1, 1) for width in self.widths], axis=1)
+        steps = finite((batch.values - self.mean) @ self.unmix, nan=0.0, posinf=1e100, neginf=-1e100)
+        return np.concatenate([clipped(steps / width, -1, 1) for width in self.widths], axis=1)
 
 
 @dataclass

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import expit, log_expit
 
+from dplitmus.forecast.order import clipped
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -119,7 +121,7 @@ def one_weight(
         p = expit(a[:, np.newaxis] * centres)
         gradient = ((ones - total * p) * centres).sum(axis=1) - a / deviation**2
         curvature = (total * p * (1 - p) * centres**2).sum(axis=1) + 1 / deviation**2
-        step = np.clip(gradient / curvature, -_LARGEST_STEP, _LARGEST_STEP)
+        step = clipped(gradient / curvature, -_LARGEST_STEP, _LARGEST_STEP)
         a = a + step
         if np.abs(step).max(initial=0.0) < _CLOSE:
             break
@@ -172,7 +174,7 @@ def with_intercept(
         ac, cc = (weight * centres).sum(axis=1), weight.sum(axis=1) + prior
         determinant = aa * cc - ac**2
         step = np.stack([cc * to_a - ac * to_c, aa * to_c - ac * to_a]) / determinant
-        step = np.clip(step, -_LARGEST_STEP, _LARGEST_STEP)
+        step = clipped(step, -_LARGEST_STEP, _LARGEST_STEP)
         a, c = a + step[0], c + step[1]
         if np.abs(step).max(initial=0.0) < _CLOSE:
             break

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import expit
 
 from dplitmus.forecast.logistic import moderated
-from dplitmus.forecast.order import median
+from dplitmus.forecast.order import clipped, finite, median
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,9 +56,9 @@ class Noise:
         self.count += noise.size
         self.sizes += float(noise.sum())
         self.squares += float(noise @ noise)
-        self.cauchy_likelihoods += [
-            noise.size * math.log(scale / math.pi) - np.log(np.square(noise) + scale**2).sum()
-            for scale in self.cauchy
+        squares = np.square(noise)
+        self.cauchy_likelihoods = self.cauchy_likelihoods + [
+            noise.size * math.log(scale / math.pi) - np.log(squares + scale**2).sum() for scale in self.cauchy
         ]
         if self.count and not whole:
             keep = self._shares(*self._scales(batch))[2:] > _REFUTED
@@ -69,12 +69,12 @@ class Noise:
         if batch.geometry is None or not self.count:
             return np.full(len(batch), 0.5)
         reach = batch.geometry.reach
-        away = np.clip(np.nan_to_num(batch.oriented, nan=0.0), -_FURTHEST, _FURTHEST)
+        away = clipped(finite(batch.oriented, nan=0.0), -_FURTHEST, _FURTHEST)
         laplace, variance = self._scales(batch)
         shares = self._shares(laplace, variance)
         eta = np.zeros(len(batch))
         if shares[0] > _NEGLIGIBLE:
-            logit = np.clip(away, -reach, reach).sum(axis=1) * (2 / laplace)
+            logit = clipped(away, -reach, reach).sum(axis=1) * (2 / laplace)
             eta += shares[0] * self._shrunk(logit, 1.0)
         if shares[1] > _NEGLIGIBLE:
             eta += shares[1] * self._shrunk(away @ reach * (2 / variance), 2.0)

@@ -11,7 +11,6 @@ become good late (Herbster and Warmuth 1998).
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable
 from dataclasses import dataclass, field, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
@@ -23,6 +22,7 @@ from dplitmus.forecast.clamp import Clamp
 from dplitmus.forecast.common import Common
 from dplitmus.forecast.features import Atoms, Coordinates, Decorrelated, Ramps, Regression
 from dplitmus.forecast.noise import Noise
+from dplitmus.forecast.order import clipped
 from dplitmus.forecast.tables import Edges, Regions, Symbols, Tree
 from dplitmus.outputs import join
 
@@ -182,6 +182,8 @@ class Panel:
         kinds, place = batch.distinct()
         labels = batch.labels
         some = max(_SAMPLE, len(batch) // _IDLE_SHARE)
+        if place is None and len(batch) <= some:
+            return self._judge_few(batch, weights, active)
         etas = [
             np.clip(expert.forecast(kinds if awake else batch.rows(slice(0, some))), SURE, 1 - SURE)
             for expert, awake in zip(self.experts, active, strict=True)
@@ -197,6 +199,14 @@ class Panel:
                 _log_loss(eta, place, labels) if active[k] else _log_loss(eta, None, labels[:some]) + rest
             )
         logits = _logits(mixture, place)
+        return Judgement(logits, losses, len(batch), float(np.square(logits).mean()))
+
+    def _judge_few(self, batch: Batch, weights: Floats, active: NDArray[np.bool_]) -> Judgement:
+        """The same for a chunk that all experts see whole: one step for all of them."""
+        etas = clipped(np.stack([expert.forecast(batch) for expert in self.experts]), SURE, 1 - SURE)
+        mixture = weights[active] @ etas[active] / weights[active].sum()
+        losses = np.log(np.where(batch.labels, etas, 1 - etas)).sum(axis=1)
+        logits = _logits(mixture, None)
         return Judgement(logits, losses, len(batch), float(np.square(logits).mean()))
 
     def forecast(self, batch: Batch) -> Floats:
@@ -243,17 +253,12 @@ class Panel:
             self.frozen, self.past = True, []
 
 
-def _copied(part: Any) -> Any:
-    """The same as `copy.deepcopy` of an expert, in half of the time: what is frozen is shared."""
-    if isinstance(part, np.ndarray):
-        return part.copy()
-    if isinstance(part, (list, tuple)):
-        return type(part)([_copied(item) for item in part])
-    if not is_dataclass(part) or isinstance(part, Hashable):  # only what is frozen has a hash
-        return part
-    twin = copy.copy(part)
-    for name, value in vars(twin).items():
-        setattr(twin, name, _copied(value))
+def _copied(expert: Any) -> Any:
+    """A copy of an expert and of its parts; arrays are shared, for experts replace them and write in none."""
+    twin = copy.copy(expert)
+    for name, part in vars(twin).items():
+        if is_dataclass(part) and type(part).__hash__ is None:  # only what is frozen has a hash
+            setattr(twin, name, _copied(part))
     return twin
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from scipy.special import gammaln
 
-from dplitmus.forecast.order import column_medians
+from dplitmus.forecast.order import clipped, column_medians, finite
 from dplitmus.forecast.rates import together
 
 if TYPE_CHECKING:
@@ -39,11 +39,15 @@ class Symbols:
         found, place = np.unique(keys, return_inverse=True)
         fresh = np.bincount(place * 2 + labels, minlength=2 * found.size).reshape(-1, 2).astype(float)
         if not whole and self.keys.size:
-            keys_all = np.union1d(self.keys, found)
-            counts = np.zeros((keys_all.size, 2))
-            counts[np.searchsorted(keys_all, self.keys)] = self.counts
-            counts[np.searchsorted(keys_all, found)] += fresh
-            found, fresh = keys_all, counts
+            before = np.searchsorted(self.keys, found)
+            new = self.keys[np.minimum(before, self.keys.size - 1)] != found
+            counts, keys = self.counts.copy(), self.keys
+            if new.any():
+                keys = np.insert(keys, before[new], found[new])
+                counts = np.insert(counts, before[new], 0.0, axis=0)
+                before += np.cumsum(new) - new
+            counts[before] += fresh
+            found, fresh = keys, counts
         if found.size > _MOST_SYMBOLS:
             keep = np.sort(np.argsort(-fresh.sum(axis=1), kind="stable")[:_MOST_SYMBOLS])
             found, fresh = found[keep], fresh[keep]
@@ -124,7 +128,7 @@ class Tree:
             self.history = []
         if self.cuts is not None:
             place = np.searchsorted(self.cuts, numbers, side="right")
-            self.counts += np.bincount(place * 2 + labels, minlength=2 * _LEAVES).reshape(-1, 2)
+            self.counts = self.counts + np.bincount(place * 2 + labels, minlength=2 * _LEAVES).reshape(-1, 2)
             self.leaf = _tree_forecasts(self.counts)
 
     def forecast(self, batch: Batch) -> Floats:
@@ -138,17 +142,17 @@ class Tree:
         if values.shape[1] == 1:
             number = values[:, 0]
         else:
-            number = np.clip((values - self.centre) / self.spread, -1, 1)
-            number = np.nan_to_num(number, nan=0.0).sum(axis=1)
-        return np.nan_to_num(number, nan=1e301, posinf=1e300, neginf=-1e300)
+            number = clipped((values - self.centre) / self.spread, -1, 1)
+            number = finite(number, nan=0.0).sum(axis=1)
+        return finite(number, nan=1e301, posinf=1e300, neginf=-1e300)
 
     def _standardise(self, batch: Batch) -> None:
         values = batch.oriented[:4096]
         self.cuts, self.centre = None, np.zeros(0)
         if values.shape[1] and np.isfinite(values).any():
-            finite = np.where(np.isfinite(values), values, np.nan)
-            self.centre = np.nan_to_num(column_medians(finite))  # 0 where there is no number
-            self.spread = np.maximum(np.nan_to_num(column_medians(np.abs(finite - self.centre))), 1e-9)
+            seen = np.where(np.isfinite(values), values, np.nan)
+            self.centre = finite(column_medians(seen))  # 0 where there is no number
+            self.spread = np.maximum(finite(column_medians(np.abs(seen - self.centre))), 1e-9)
 
 
 def _cuts(ordered: Floats) -> Floats:
@@ -206,6 +210,7 @@ class Edges:
         numbers = self._number(batch)
         if whole:
             self.ends, self.outside = np.full((2, 2), np.nan), np.zeros((2, 2))
+        self.ends, self.outside = self.ends.copy(), self.outside.copy()  # a twin may have them, too
         for label in (0, 1):
             mine = numbers[batch.labels == bool(label)]
             mine = mine[np.isfinite(mine)]
@@ -231,5 +236,4 @@ class Edges:
         values = batch.oriented
         if values.shape[1] == 1:
             return values[:, 0]
-        finite = np.nan_to_num(values, nan=0.0, posinf=1e300, neginf=-1e300)
-        return np.asarray(finite.min(axis=1, initial=np.inf))
+        return np.asarray(finite(values, posinf=1e300, neginf=-1e300).min(axis=1, initial=np.inf))
