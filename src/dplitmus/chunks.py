@@ -3,7 +3,8 @@
 Takes a mechanism that can travel, a pair, a size and a random key; gives what an examiner says about the
 drawn batch. A chunk is drawn in pieces with random streams of their own. Their sizes are part of the spec;
 how pieces are shared out to workers follows the speed that was measured, about a second for each task, and
-cannot change the batch, nor the answer, which is a function of the whole batch.
+cannot change the batch, nor the answer, which is a function of the whole batch. Threads of this process only
+draw where draws are slow: what they judged the others would wait for, as they would for the main thread.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from dplitmus import executors, journal
 from dplitmus.outputs import Batch, join
-from dplitmus.samples import draw_labelled, stream
+from dplitmus.samples import draw_pieces, stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,9 +31,11 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 PIECE = 8  # draws of a mechanism that is called one draw at a time
-_MOST_PIECES = 64  # of a chunk
+_FEWEST_PIECES, _MOST_PIECES = 4, 128  # of a chunk
 _TASK_SECONDS = 1.0
 _SHORTEST_TASK = 0.05  # seconds; shorter ones are not worth the way
+_TASK_HERE, _SHORTEST_HERE = 0.05, 0.002  # the same for threads of this process
+_DEAR = 2e-4  # seconds a draw from which judging takes far less than drawing
 
 
 class Examiner(Protocol[Answer]):
@@ -66,21 +69,19 @@ class Chunk:
 
     @property
     def pieces(self) -> list[int]:
-        """How many draws each piece has: one piece, or up to 64."""
+        """How many draws each piece has: one piece, or from 4 to 128."""
         if self.piece is None or self.stock is not None:
             return [self.size]
-        rows = max(self.piece, math.ceil(self.size / _MOST_PIECES))
+        few, many = (math.ceil(self.size / pieces) for pieces in (_FEWEST_PIECES, _MOST_PIECES))
+        rows = max(min(self.piece, few), many)
         return [min(rows, self.size - first) for first in range(0, self.size, rows)]
 
     def draw(self, first: int = 0, last: int | None = None) -> Batch:
         """Draw some of its pieces, each from its own random stream; all of them, if nothing is said."""
         if self.stock is not None:
             return self._aligned(self.stock.labelled(self.size, stream(self.seed, *self.key)))
-        batches = [
-            draw_labelled(self.parcel.callee, self.pair, rows, self._stream(piece), self.like)
-            for piece, rows in list(enumerate(self.pieces))[first:last]
-        ]
-        return self._aligned(self.joined(batches))
+        pieces = ((rows, self._stream(piece)) for piece, rows in list(enumerate(self.pieces))[first:last])
+        return self._aligned(self.joined(draw_pieces(self.parcel.callee, self.pair, pieces, self.like)))
 
     def _stream(self, piece: int) -> np.random.Generator:
         return stream(self.seed, *self.key, piece) if piece else stream(self.seed, *self.key)
@@ -126,6 +127,7 @@ class Pending(Generic[Answer]):
     orders: list[Order]
     recorded: Any = None
     shared: Shared[Answer] | None = None
+    drawn: bool = False  # by workers, and not examined yet
 
 
 @dataclass
@@ -149,20 +151,20 @@ class Desk:
         orders = []
         pieces = chunk.pieces
         tasks = self._tasks(chunk.size, len(pieces))
-        if tasks == 1:
+        if tasks == 1 and not (self._dear and self.dispatch.local):
             orders.append(
                 self.dispatch.submit(
                     examined, chunk, examiner, plausible=lambda answer: examiner.plausible(answer, chunk.size)
                 )
             )
-        else:
-            ends = [round(len(pieces) * task / tasks) for task in range(tasks + 1)]
-            for first, last in pairwise(ends):
-                rows = sum(pieces[first:last])
-                orders.append(
-                    self.dispatch.submit(_drawn, chunk, first, last, plausible=_BatchOf(rows).is_plausible)
-                )
-        return Pending(chunk, examiner, orders)
+            return Pending(chunk, examiner, orders)
+        ends = [round(len(pieces) * task / tasks) for task in range(tasks + 1)]
+        for first, last in pairwise(ends):
+            rows = sum(pieces[first:last])
+            orders.append(
+                self.dispatch.submit(_drawn, chunk, first, last, plausible=_BatchOf(rows).is_plausible)
+            )
+        return Pending(chunk, examiner, orders, drawn=True)
 
     def result(self, pending: Pending[Answer]) -> Answer:
         """The answer on a chunk; those of one run must be asked for in the order in which they were taken."""
@@ -177,10 +179,10 @@ class Desk:
         else:
             parts = [self.dispatch.result(order) for order in pending.orders]
             self._note_pace(sum(part.seconds for part in parts) / chunk.size)
-            if len(parts) == 1:
-                answer = parts[0].answer
-            else:
+            if pending.drawn:
                 answer = examiner.examine(chunk.joined([part.answer for part in parts]))
+            else:
+                answer = parts[0].answer
         if self.journal is not None:
             self.journal.append(chunk.key, lambda: examiner.as_data(answer))
         return answer
@@ -245,9 +247,17 @@ class Desk:
 
     def _tasks(self, size: int, pieces: int) -> int:
         seconds = self.pace * size
-        if pieces == 1 or self.capacity == 1 or seconds < _SHORTEST_TASK:
+        here = self._dear and self.dispatch.local
+        usual, shortest = (_TASK_HERE, _SHORTEST_HERE) if here else (_TASK_SECONDS, _SHORTEST_TASK)
+        if pieces == 1 or self.capacity == 1 or seconds < shortest:
             return 1
-        return min(pieces, max(1, round(seconds / _TASK_SECONDS)))
+        alike = min(self.capacity, int(seconds / shortest)) if self._dear else 1  # nobody waits for others
+        return min(pieces, max(alike, round(seconds / usual)))
+
+    @property
+    def _dear(self) -> bool:
+        """Whether a worker's time is for drawing."""
+        return self.pace >= _DEAR
 
     def _note_pace(self, pace: float) -> None:
         self.pace = pace if not self.pace else 0.7 * self.pace + 0.3 * pace

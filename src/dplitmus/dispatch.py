@@ -79,6 +79,7 @@ class Dispatch:
     orders: list[Order] = field(default_factory=list)
     deaths: int = 0
     slowest: float = 0.0
+    local: bool = False  # whether the worker that answered last is a thread of this process
 
     def submit(
         self, work: Callable[..., Any], *arguments: Any, plausible: Callable[[Any], bool] = lambda _: True
@@ -105,6 +106,7 @@ class Dispatch:
                 self._revive(error)
         if self.known is not None:
             self.known.meet(timed_answer.worker)
+            self.local = timed_answer.worker is None
         self.deaths = 0
         self.slowest = max(self.slowest, timed_answer.seconds)
         self.drop([order])

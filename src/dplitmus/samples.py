@@ -21,10 +21,10 @@ import numpy as np
 
 from dplitmus.errors import InputError, MechanismError, in_words, one_line, whole_number
 from dplitmus.neighbours import Pair, same
-from dplitmus.outputs import Batch, Encoded, encode, labelled
+from dplitmus.outputs import Batch, Encoded, encode, encode_together, labelled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -107,11 +107,59 @@ def draw_labelled(
 
     `like` are earlier outputs on the same pair, if there are any.
     """
+    return draw_pieces(callee, pair, [(n, rng)], like)[0]
+
+
+def draw_pieces(
+    callee: Callee, pair: Pair, pieces: Iterable[tuple[int, np.random.Generator]], like: Batch | None = None
+) -> list[Batch]:
+    """So many draws from each stream, as one batch where outputs are alike, otherwise one for each.
+
+    What is not drawn takes as long for a handful of outputs as for thousands, and other threads wait for it.
+    """
+    drawn = [_tossed(callee, pair, n, rng) for n, rng in pieces]
+    lows, highs = (
+        [side for side in sides if side] for sides in zip(*(one[1:] for one in drawn), strict=True)
+    )
+    together = encode_together([side.outputs for side in lows + highs])
+    if together is None:
+        return [
+            labelled(low and low.encoded, high and high.encoded, labels, pair, like)
+            for labels, low, high in drawn
+        ]
+    labels = np.concatenate([one.labels for one in drawn])
+    zeros = labels.size - int(labels.sum())
+    low, high = together.rows(slice(0, zeros)), together.rows(slice(zeros, None))
+    raised = sum(side.raised for side in lows + highs)
+    return [labelled(low._replace(raised=raised), high, labels, pair, like)]
+
+
+class _Drawn(NamedTuple):
+    """What a call returned, and how many before it raised; or what became of calls that may raise."""
+
+    outputs: Any
+    raised: int = 0
+
+    @property
+    def encoded(self) -> Encoded:
+        outputs = self.outputs
+        return outputs if isinstance(outputs, Encoded) else encode(outputs)._replace(raised=self.raised)
+
+
+class _Tossed(NamedTuple):
+    """Coins, and what was drawn on either input, if anything was."""
+
+    labels: NDArray[np.bool_]
+    low: _Drawn | None
+    high: _Drawn | None
+
+
+def _tossed(callee: Callee, pair: Pair, n: int, rng: np.random.Generator) -> _Tossed:
     labels = rng.random(n) < 0.5
     ones = int(labels.sum())
-    low = draw_encoded(callee, pair.x, n - ones, rng) if ones < n else None
-    high = draw_encoded(callee, pair.x_prime, ones, rng) if ones else None
-    return labelled(low, high, labels, pair, like)
+    low = _draw(callee, pair.x, n - ones, rng) if ones < n else None
+    high = _draw(callee, pair.x_prime, ones, rng) if ones else None
+    return _Tossed(labels, low, high)
 
 
 def draw_encoded(callee: Callee, x: object, n: int, rng: np.random.Generator) -> Encoded:
@@ -122,12 +170,16 @@ def draw_encoded(callee: Callee, x: object, n: int, rng: np.random.Generator) ->
     "retry": the whole call is made again. Rows are then drawn given that nothing raised: what is audited is
     the mechanism with the retry around it.
     """
+    return _draw(callee, x, n, rng).encoded
+
+
+def _draw(callee: Callee, x: object, n: int, rng: np.random.Generator) -> _Drawn:
     if callee.on_error == "symbol":
-        return _one_by_one(callee, x, n, rng)
+        return _Drawn(_one_by_one(callee, x, n, rng))
     tries = _TRIES if callee.on_error == "retry" else 1
     for earlier in range(tries):
         try:
-            return encode(_draw_any(callee, x, n, rng))._replace(raised=earlier)
+            return _Drawn(_draw_any(callee, x, n, rng), earlier)
         except MechanismError as error:
             if error.code != "DP401" or earlier == tries - 1:
                 raise
@@ -283,7 +335,7 @@ def too_slow(name: str, n: int, seconds: float) -> MechanismError:
 def _draw_any(callee: Callee, x: object, n: int, rng: np.random.Generator) -> Any:
     given = copy.deepcopy(x)
     outputs = _called(callee, given, n, rng)
-    if not same(given, x):
+    if given is not x and not same(given, x):  # what cannot be changed is its own copy
         raise _changed_in_place(callee)
     try:
         length = len(outputs)

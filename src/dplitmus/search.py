@@ -58,10 +58,13 @@ if TYPE_CHECKING:
 
 _PHASE_SEARCH, _PHASE_BANDIT = 20, 21
 _GROWTH_EARLY, _GROWTH = 0.05, 0.03  # size of a chunk, as a share of the pair's draws so far
+# Where draws are dear workers must not wait for the panel: fewer chunks to judge, first of all early.
+_GROWTH_SLOW_EARLY, _GROWTH_SLOW, _GROWTH_SLOW_LATE = 0.16, 0.08, 0.05
 _GROWTH_PATIENT = 0.15  # where nothing depends on stopping early
 _FIRST = 2  # rows of the first chunk, and more of all others
 _SEQUENTIAL = 4096  # draws on a pair up to which nothing is in flight, where draws are cheap
-_IN_FLIGHT = 8
+_EARLY, _LATE = 128, 1024  # draws on a pair, where they are dear; first, less is in flight
+_IN_FLIGHT, _IN_FLIGHT_SLOW_EARLY, _IN_FLIGHT_SLOW = 8, 2, 4
 _LARGEST_VALUES, _LARGEST_ROWS = 2**20, 2**16  # of a chunk
 _LEARNT_ROWS = 2**15  # of a chunk that travel back to be learned from; few, once the panel has converged
 _SAMPLE_ROWS = 2**15  # recent outputs kept for the counterexample
@@ -259,8 +262,10 @@ class Search:
     @property
     def _lag(self) -> int:
         """Chunks in flight beside the one that is merged next: a function of the spec and the draws alone."""
-        first = 0 if self.slow else _SEQUENTIAL * len(self.arms)
-        return _IN_FLIGHT - 1 if self.dispatched >= first else 0
+        if self.slow:
+            early = self.dispatched < _EARLY * len(self.arms)
+            return (_IN_FLIGHT_SLOW_EARLY if early else _IN_FLIGHT_SLOW) - 1
+        return _IN_FLIGHT - 1 if self.dispatched >= _SEQUENTIAL * len(self.arms) else 0
 
     @property
     def slow(self) -> bool:
@@ -269,7 +274,9 @@ class Search:
 
     def _growth(self, arm: Arm) -> float:
         if self.slow:
-            return _GROWTH
+            if arm.dispatched < _EARLY:
+                return _GROWTH_SLOW_EARLY
+            return _GROWTH_SLOW if arm.dispatched < _LATE else _GROWTH_SLOW_LATE
         if self.explore:
             return _GROWTH_PATIENT
         return _GROWTH_EARLY if arm.dispatched < _SEQUENTIAL else _GROWTH

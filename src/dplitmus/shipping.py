@@ -220,7 +220,8 @@ def _first_of(callee: Callee, x: Any, seed: int, draws: int | None, replays: boo
 def check_workers(known: Acquaintance, dispatch: Dispatch) -> None:
     """Meet some workers before the first draw; refuse a mechanism that cannot be sent to them (DP231)."""
     for rounds in range(_ROUNDS):
-        for order in [dispatch.submit(time.sleep, _PAUSE) for _ in range(4 if rounds else 1)]:
+        pause = _PAUSE if rounds else 0.0  # who comes first is enough, mostly
+        for order in [dispatch.submit(time.sleep, pause) for _ in range(4 if rounds else 1)]:
             try:
                 dispatch.result(order)
             except (pickle.PicklingError, AttributeError, TypeError, ImportError, InputError) as error:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from dplitmus import audit, each
 from dplitmus.chunks import Chunk, Desk
 from dplitmus.dispatch import Dispatch, Timed
 from dplitmus.errors import MechanismError
@@ -60,6 +63,35 @@ def test_quick_chunks_travel_together_and_their_answers_are_the_same(frozen: Fro
         assert expected == answers(Desk(Dispatch(executor, replays=True)), frozen)
     assert list(range(CHUNKS)) == [number for number, _ in expected]
     assert executor.tasks < CHUNKS
+
+
+def slow(x: float, rng: np.random.Generator) -> float:
+    time.sleep(0.001)
+    return x + rng.laplace()
+
+
+def test_threads_that_share_slow_chunks_draw_and_leave_the_judging_and_the_result_is_the_same() -> None:
+    settings: dict[str, Any] = {"epsilon": 1.0, "neighbours": [(0.0, 1.0)], "samples": 400, "seed": 1}
+    expected = audit(each(slow), **settings)
+    for threads in (1, 3):
+        with Counting(threads) as executor:
+            found = audit(each(slow), **settings, executor=executor)
+        assert (expected.log_wealth, expected.epsilon_lower) == (found.log_wealth, found.epsilon_lower)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 31, 32, 33, 1000, 5000])
+def test_pieces_are_a_function_of_the_size_and_sum_to_it(size: int) -> None:
+    pieces = replace(chunk(0), size=size, piece=8).pieces
+    assert size == sum(pieces)
+    assert min(size, 3) <= len(pieces) <= 128  # of five draws, two, two and one
+
+
+def test_pieces_drawn_together_are_those_drawn_alone() -> None:
+    whole = replace(chunk(0), piece=8)
+    alone = [whole.draw(piece, piece + 1) for piece in range(len(whole.pieces))]
+    assert (whole.draw().values == np.concatenate([one.values for one in alone])).all()
+    assert (whole.draw().keys == np.concatenate([one.keys for one in alone])).all()
+    assert (whole.draw().labels == np.concatenate([one.labels for one in alone])).all()
 
 
 def test_a_journal_that_ends_amid_chunks_that_travel_together_is_continued(
