@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Bound = float | Floats
 
 
-_SMALL = 4096  # numbers; of more of them, one pass is faster than two
+_SMALL = 512  # numbers; of more of them, one pass is faster than two
 
 
 def clipped(values: Floats, low: Bound, high: Bound) -> Floats:
