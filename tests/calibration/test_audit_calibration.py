@@ -151,19 +151,19 @@ def late_refutations(runs: int, samples: int) -> int:
             executor=executor,
         )
         refuted += result.verdict == "violated"
-        assert executor.most == 8
+        assert executor.most >= 4 or result.verdict == "violated"  # two early on, four from 128 draws on
     return refuted
 
 
-def test_eight_chunks_in_flight_that_come_late_and_reordered_accuse_no_more_often_than_alpha() -> None:
-    """16 audits of 135 draws at the boundary at alpha = 0.05; false-failure probability 1e-6.
+def test_chunks_in_flight_that_come_late_and_reordered_accuse_no_more_often_than_alpha() -> None:
+    """16 audits of 270 draws at the boundary at alpha = 0.05; false-failure probability 1e-6.
 
-    What judges a chunk was learned at least eight chunks before, and its answer comes when it comes.
+    What judges a chunk was learned two to four chunks before, and its answer comes when it comes.
     """
-    assert late_refutations(16, 150) <= most_rejections(16)
+    assert late_refutations(16, 300) <= most_rejections(16)
 
 
 @pytest.mark.slow
-def test_many_audits_with_eight_chunks_in_flight() -> None:
+def test_many_audits_with_chunks_in_flight() -> None:
     """600 audits of 540 draws at alpha = 0.05; false-failure probability 1e-6."""
     assert late_refutations(600, 600) <= most_rejections(600)
