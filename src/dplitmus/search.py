@@ -72,7 +72,7 @@ _FIRST_MOMENT, _COARSE = 32, 16  # of the history: its first draws, and every so
 _LEAST_ON_A_PAIR = 40  # draws before the bandit compares pairs
 _EVENLY = 0.8  # of the draws go to all pairs alike, the rest to the best of them
 _DOUBT = 0.1  # of what a panel says of its pair, to compare pairs: it has learned from the others, too
-_LATE = 0.25  # of the draws on a pair: its panel has hardly changed since
+_CURRENT = 0.25  # of the draws on a pair: its panel has hardly changed since
 _SPREAD = 0.3  # of the draws are spread evenly: a panel must learn before its guesses show how good a pair is
 
 
@@ -113,7 +113,7 @@ class Arm:
             self.past = [*self.past[-1:], self.seen]
         self.seen = self.seen + counts
         self.last.append(counts)
-        while sum(int(chunk.sum()) for chunk in self.last) - self.last[0].sum() >= _LATE * self.seen.sum():
+        while sum(int(chunk.sum()) for chunk in self.last) - self.last[0].sum() >= _CURRENT * self.seen.sum():
             self.last.popleft()
 
     @property
@@ -262,10 +262,10 @@ class Search:
     @property
     def _lag(self) -> int:
         """Chunks in flight beside the one that is merged next: a function of the spec and the draws alone."""
-        if self.slow:
-            early = self.dispatched < _EARLY * len(self.arms)
-            return (_IN_FLIGHT_SLOW_EARLY if early else _IN_FLIGHT_SLOW) - 1
-        return _IN_FLIGHT - 1 if self.dispatched >= _SEQUENTIAL * len(self.arms) else 0
+        draws = self.dispatched / len(self.arms)
+        if self.piece is not None:  # a chunk is shared out already
+            return (_IN_FLIGHT_SLOW_EARLY if draws < _EARLY else _IN_FLIGHT_SLOW) - 1
+        return _IN_FLIGHT - 1 if self.slow or draws >= _SEQUENTIAL else 0
 
     @property
     def slow(self) -> bool:
