@@ -13,7 +13,7 @@ from scipy.special import bdtrc
 
 import dplitmus
 from dplitmus import Result, search
-from dplitmus.bounds import guess_lower
+from dplitmus.bounds import graded_lower, guess_lower
 from dplitmus.errors import InputError, MechanismError
 
 PAIR = [(0.0, 1.0)]
@@ -93,7 +93,20 @@ def test_the_bound_closes_in_on_the_truth() -> None:
     assert result.samples == result.budget == sum(told) == 200_000
     assert result.exam is not None
     exam = result.exam
-    assert exam.epsilon_lower == guess_lower(exam.correct, exam.guesses, exam.draws, exam.alpha)
+    assert exam.epsilon_lower == graded_lower(exam.grades, exam.alpha)
+    assert exam.guesses == sum(grade.guesses for grade in exam.grades)
+    assert exam.threshold is None
+    told_so = " ".join(str(result).split())
+    for grade in exam.grades:
+        assert f"{grade.correct:,} of {grade.guesses:,} for {grade.weight}" in told_so
+
+
+def test_with_delta_the_exam_is_by_a_frozen_panel() -> None:
+    result = audit(laplace(0.5), delta=1e-3, samples=20_000, stop="never", alpha=1e-3)
+    assert result.exam is not None
+    exam = result.exam
+    assert exam.epsilon_lower == guess_lower(exam.correct, exam.guesses, exam.draws, exam.alpha, 1e-3)
+    assert not exam.grades
     assert f"{exam.guesses:,} times, {exam.correct:,} of these rightly" in " ".join(str(result).split())
 
 
