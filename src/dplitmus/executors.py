@@ -184,7 +184,7 @@ def _dask(rest: str, words: str) -> Renewable:
                 n_workers=count,
                 threads_per_worker=1,
                 host="127.0.0.1",
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",  # any free port: other clusters may run here
                 silence_logs="CRITICAL",
             )
             client: Any = distributed.Client(cluster)  # type: ignore[no-untyped-call]

@@ -93,6 +93,16 @@ def test_a_worker_that_is_killed_changes_nothing(words: str, audit: Audit, tmp_p
     assert result.samples == expected.samples
 
 
+def test_a_local_cluster_starts_beside_another_and_its_page_is_not_seen_from_outside() -> None:
+    """Dask would warn that the port of the other's page is taken, and listen to everybody on its own."""
+    with executors.opened("dask:local:1") as first, executors.opened("dask:local:1") as second:
+        assert first.submit(max, 3, 4).result() == 4
+        assert second.submit(max, 3, 4).result() == 4
+        for executor in (first, second):
+            client: Any = vars(executor)["_now"]._client
+            assert client.dashboard_link.startswith("http://127.0.0.1:")
+
+
 def test_a_worker_that_hangs_is_overtaken_and_does_not_outlive_the_run(audit: Audit, tmp_path: Path) -> None:
     expected = audit("laplace")
     result = audit("hangs", on="processes:2")
