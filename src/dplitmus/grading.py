@@ -134,7 +134,7 @@ def sit(room: Room, draws: int) -> Sheet:
     left = lessons
     while left:
         arm = search.leader(draws, profile, _CAUTION)
-        size = min(left, max(_LEAST_ROUND, int(_ROUND * arm.seen.sum())))
+        size = min(left, max(_LEAST_ROUND, int(_ROUND * arm.judged)))
         grader = Grader(_judge(arm), profile)
         for chunk, marks in room.answers(arm, grader, (_PHASE, number), size, _LEAST_ROUND):
             sheet.enter(marks, grader.guesses(chunk.size))

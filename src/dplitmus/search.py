@@ -73,6 +73,7 @@ _LEAST_ON_A_PAIR = 40  # draws before the bandit compares pairs
 _EVENLY = 0.8  # of the draws go to all pairs alike, the rest to the best of them
 _DOUBT = 0.1  # of what a panel says of its pair, to compare pairs: it has learned from the others, too
 _CURRENT = 0.25  # of the draws on a pair: its panel has hardly changed since
+_FEW_CHUNKS = 64  # kept in memory
 _SPREAD = 0.3  # of the draws are spread evenly: a panel must learn before its guesses show how good a pair is
 
 
@@ -95,9 +96,10 @@ class Arm:
     prospect: prospects.Prospect | None = None
     stock: Stock | None = None  # of a mechanism that repeats its draws at every call
     sample: deque[Batch] = field(default_factory=deque)  # recent outputs, for the counterexample
-    seen: NDArray[np.int64] = field(default_factory=lambda: evidence.Tally().counts)  # all draws judged
-    past: list[NDArray[np.int64]] = field(default_factory=list)  # the same, whenever they had doubled
-    last: deque[NDArray[np.int64]] = field(default_factory=deque)  # the last chunks, about a quarter of all
+    judged: int = 0  # draws, in the search and in an exam
+    seen: NDArray[np.int64] = field(default_factory=lambda: evidence.Tally().counts)  # their counts
+    past: list[tuple[int, NDArray[np.int64]]] = field(default_factory=list)  # whenever they had doubled
+    last: deque[tuple[int, NDArray[np.int64]]] = field(default_factory=deque)  # about a quarter of them
 
     def next_size(self, columns: int, growth: float) -> int:
         """Rows of the next chunk: a share of what was dispatched, so that learning keeps up."""
@@ -105,21 +107,24 @@ class Arm:
 
     def recent(self) -> NDArray[np.int64]:
         """Counts of at least the second half of the draws: the panel that made them knew most."""
-        return self.seen - self.past[-2] if len(self.past) > 1 else self.seen
+        return self.seen - self.past[-2][1] if len(self.past) > 1 else self.seen
 
     def see(self, counts: NDArray[np.int64]) -> None:
         """Take note of a judged chunk, be it evidence of the search or of an exam."""
-        if not self.past or self.seen.sum() >= 2 * self.past[-1].sum():
-            self.past = [*self.past[-1:], self.seen]
-        self.seen = self.seen + counts
-        self.last.append(counts)
-        while sum(int(chunk.sum()) for chunk in self.last) - self.last[0].sum() >= _CURRENT * self.seen.sum():
+        if not self.past or self.judged >= 2 * self.past[-1][0]:
+            self.past = [*self.past[-1:], (self.judged, self.seen)]
+        size = int(counts.sum())
+        self.judged, self.seen = self.judged + size, self.seen + counts
+        self.last.append((size, counts))
+        rest = sum(some for some, _ in self.last) - self.last[0][0]
+        while rest >= _CURRENT * self.judged or len(self.last) > _FEW_CHUNKS:
             self.last.popleft()
+            rest -= self.last[0][0]
 
     @property
     def known(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """How good its guesses were lately, and how many of each level there are now."""
-        return self.recent(), np.sum(self.last, axis=(0, 1))
+        return self.recent(), np.sum([counts for _, counts in self.last], axis=(0, 1))
 
 
 @dataclass(frozen=True)
@@ -323,7 +328,7 @@ class Search:
             arm.panel = Panel.of(outcome.learnt, level=self.level, common=self.common, together=together)
         arm.panel.learn(outcome.learnt, outcome.judgement)
         arm.sample.append(outcome.learnt)
-        while len(arm.sample) > 64 or sum(len(batch) for batch in arm.sample) > _SAMPLE_ROWS:
+        while len(arm.sample) > _FEW_CHUNKS or sum(len(batch) for batch in arm.sample) > _SAMPLE_ROWS:
             arm.sample.popleft()
 
     def _remember(self) -> None:
