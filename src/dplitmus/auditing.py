@@ -8,16 +8,14 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import bdtrc
 
-from dplitmus import certificate, diagnosis, distributions, evidence, exam, grading, prospects
+from dplitmus import diagnosis, distributions
 from dplitmus.adapters import Asked, resolve
 from dplitmus.adapters.program import Program
-from dplitmus.bounds import graded_lower, guess_delta_lower, guess_lower
+from dplitmus.answering import Answers, examine, shares_of
 from dplitmus.chunks import PIECE, Desk
 from dplitmus.diagnosis.subject import Subject, examined
 from dplitmus.dispatch import Dispatch
@@ -33,9 +31,7 @@ from dplitmus.shipping import Acquaintance, Handling, Parcel, check_workers
 from dplitmus.target import importable_name
 from dplitmus.verdict import (
     Alphas,
-    Counterexample,
     Distributions,
-    Exam,
     Moment,
     Note,
     PairSummary,
@@ -48,32 +44,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Executor
 
-    from dplitmus.claim import Claim
 
 _PHASE_STOCK = 23
 _LARGEST_STOCK = 2**21  # outputs of long calls that are kept in memory
-# Fresh draws after a search that stopped early: one simple event needs several times the draws of the panel.
-_LEAST_FRESH, _FRESH_FACTOR = 1250, 10
-_REHEARSAL = 0.2  # of the fresh draws
 _DIAGNOSED = 2048  # draws on each input to name the cause, at most
-_CONFIRMED = 0.01  # the largest p-value with which a readable event is shown
-
-
-class Shares(NamedTuple):
-    """How alpha and the draws are divided: a union bound, fixed before the first draw."""
-
-    search: float  # of alpha: the bets of the search
-    panel: float  # of alpha: the panel's guesses in the exam
-    rule: float  # of alpha: the readable event in the exam
-    delta: float  # of alpha: the least delta at the claimed epsilon, where it is scanned
-    draws: float  # of the budget: the search
-
-
-# To stop early is up to the bets; the tightest bound comes from many draws judged by a frozen panel.
-_EARLY = Shares(0.98, 0.01, 0.01, delta=0.0, draws=0.9)
-_TIGHT = Shares(0.09, 0.9, 0.01, delta=0.0, draws=0.35)
-_TIGHT_MANY = _TIGHT._replace(draws=0.45)  # to find the best of several pairs takes draws
-_FOR_DELTA = 0.01  # at the level "bits" and delta = 0: leaks of bits often have small mass
 
 
 def audit(
@@ -142,7 +116,7 @@ def audit(
         piece = PIECE
     arms = [Arm(number, pair) for number, pair in enumerate(asked.pairs)]
     limit = positive_number("seconds", seconds) if seconds is not None else math.inf
-    shares = _shares(stop, len(arms), scanned=level == "bits" and not claim.delta)
+    shares = shares_of(stop, len(arms), scanned=level == "bits" and not claim.delta)
     seen = habits(callee, arms[0].pair.x, seed)
     budget = samples
     if seen.repeats:
@@ -167,13 +141,13 @@ def audit(
     if ledger is not None:
         ledger.begin(_spec(search, seen, samples=samples, alpha=alpha, stop=stop, level=level), own=seen.own)
     desk = Desk(dispatch, ledger)
-    answers = _Answers()
+    answers = Answers()
     finished = True
     try:
         search.run(desk, stop_when_refuted=stop == "violated")
         if stop == "never" or search.refuted:
             left = _affordable(search, budget, started, limit)
-            answers = _examine(search, shares, alpha, left, desk, everything=stop == "never")
+            answers = examine(search, shares, alpha, left, desk, everything=stop == "never")
     except KeyboardInterrupt:
         finished = False  # what was merged stands
     finally:
@@ -281,11 +255,6 @@ def _plain(value: Any) -> str:
     return f"{type(value).__name__} {words}"
 
 
-def _shares(stop: str, pairs: int, *, scanned: bool) -> Shares:
-    shares = _EARLY if stop == "violated" else _TIGHT if pairs == 1 else _TIGHT_MANY
-    return shares._replace(search=shares.search - _FOR_DELTA, delta=_FOR_DELTA) if scanned else shares
-
-
 def _affordable(search: Search, budget: int, started: float, limit: float) -> int:
     """Draws that are left; with a time limit, as many as the speed so far allows.
 
@@ -297,131 +266,9 @@ def _affordable(search: Search, budget: int, started: float, limit: float) -> in
     return left if math.isinf(limit) else max(0, min(left, int(drawn / elapsed * (limit - elapsed))))
 
 
-@dataclass(frozen=True)
-class _Answers:
-    """What the exam certifies; nothing, if there was none."""
-
-    exam: Exam | None = None
-    arm: Arm | None = None
-    rule: certificate.Rule | None = None
-    counterexample: Counterexample | None = None
-    epsilon_lower: float = 0.0
-    delta_lower: float = 0.0
-    draws: int = 0
-    raised: int = 0
-
-
-def _examine(
-    search: Search, shares: Shares, alpha: float, left: int, desk: Desk, *, everything: bool
-) -> _Answers:
-    """Count what was learned, and a readable event, on fresh draws."""
-    if not everything:
-        arm = max(search.arms, key=lambda arm: arm.log_wealth)
-        left = min(left, max(_LEAST_FRESH, _FRESH_FACTOR * arm.tally.draws))
-    if left < 2 or not any(arm.panel for arm in search.arms):
-        return _Answers()
-    room = exam.Room(search, desk)
-    if everything and not search.claim.delta and not shares.delta:
-        return _graded(grading.sit(room, left), shares, alpha, left, search.claim)
-    return _frozen(room, search.leader(left) if everything else arm, shares, alpha, left)
-
-
-def _graded(sheet: grading.Sheet, shares: Shares, alpha: float, draws: int, claim: Claim) -> _Answers:
-    """For the tightest bound: a panel that goes on learning."""
-    by_panel = graded_lower(sheet.grades, shares.panel * alpha)
-    event = _Event(sheet.rule_draws, sheet.rule_guesses, sheet.rule_correct, shares.rule * alpha)
-    return _Answers(
-        exam=Exam(
-            pair=sheet.arm.pair.name,
-            threshold=None,
-            draws=draws,
-            guesses=sum(grade.guesses for grade in sheet.grades),
-            correct=sum(grade.correct for grade in sheet.grades),
-            alpha=shares.panel * alpha,
-            epsilon_lower=by_panel,
-            grades=tuple(sheet.grades),
-        ),
-        arm=sheet.arm,
-        rule=sheet.rule,
-        counterexample=_counterexample(sheet.arm, sheet.rule, event, claim),
-        epsilon_lower=max(by_panel, event.epsilon_lower(claim)),
-        draws=draws,
-    )
-
-
-def _frozen(room: exam.Room, arm: Arm, shares: Shares, alpha: float, left: int) -> _Answers:
-    """After a search that stopped early, and where there is a delta: frozen rules."""
-    search, claim = room.search, room.search.claim
-    draws = left - int(_REHEARSAL * left)
-    hope = prospects.best(room.rehearse(arm, left - draws), search.horizon(draws))
-    rule = certificate.find(join(list(arm.sample)), claim.epsilon, level=search.level)
-    marks = room.sit(arm, hope.level, rule, draws)
-    by_panel = _Event(draws, marks.guesses, marks.correct, shares.panel * alpha)
-    by_rule = _Event(draws, marks.rule_guesses, marks.rule_correct, shares.rule * alpha)
-    deltas = [0.0]
-    for event in (by_panel, by_rule):
-        # For delta = 0 the bounds on epsilon come from other intervals, which say nothing of delta.
-        level = event.alpha if claim.delta else shares.delta * alpha / 2
-        if level:
-            deltas.append(guess_delta_lower(event.correct, event.guesses, draws, level, claim.epsilon))
-    return _Answers(
-        exam=Exam(
-            pair=arm.pair.name,
-            threshold=float(evidence.LEVELS[hope.level]),
-            draws=draws,
-            guesses=marks.guesses,
-            correct=marks.correct,
-            alpha=by_panel.alpha,
-            epsilon_lower=by_panel.epsilon_lower(claim),
-        ),
-        arm=arm,
-        rule=rule,
-        counterexample=_counterexample(arm, rule, by_rule, claim),
-        epsilon_lower=max(by_panel.epsilon_lower(claim), by_rule.epsilon_lower(claim)),
-        delta_lower=max(deltas),
-        draws=left,
-        raised=marks.raised,
-    )
-
-
-class _Event(NamedTuple):
-    """Guesses by a frozen rule on so many draws, how many were right, and the share of alpha for them."""
-
-    draws: int
-    guesses: int
-    correct: int
-    alpha: float
-
-    def epsilon_lower(self, claim: Claim) -> float:
-        """Certified by these counts alone, at the claimed delta."""
-        return guess_lower(self.correct, self.guesses, self.draws, self.alpha, claim.delta)
-
-
 def _summary(arm: Arm, search: Search) -> PairSummary:
     """What the pair alone would have certified; across pairs only the run's bound is valid."""
     return PairSummary(arm.pair.name, arm.pair.x, arm.pair.x_prime, arm.tally.draws, search.alone(arm))
-
-
-def _counterexample(
-    arm: Arm, rule: certificate.Rule | None, event: _Event, claim: Claim
-) -> Counterexample | None:
-    ceiling = 1 / (1 + math.exp(-claim.epsilon))
-    p_value = float(bdtrc(event.correct - 1, event.guesses, ceiling)) if event.correct else 1.0
-    if rule is None or p_value > _CONFIRMED:
-        return None  # no simple event shows it; the panel as a whole does
-    return Counterexample(
-        x=arm.pair.x,
-        x_prime=arm.pair.x_prime,
-        event=rule.event,
-        remark=rule.remark,
-        guess="x'" if rule.label else "x",
-        draws=event.draws,
-        guesses=event.guesses,
-        correct=event.correct,
-        ceiling=ceiling,
-        p_value=p_value,
-        epsilon_lower=event.epsilon_lower(claim),
-    )
 
 
 def _history(search: Search) -> tuple[Moment, ...]:
@@ -431,15 +278,16 @@ def _history(search: Search) -> tuple[Moment, ...]:
     return (*(moment for moment in search.history if moment.draws < drawn), end)
 
 
-def _distributions(search: Search, answers: _Answers, *, refuted: bool) -> Distributions | None:
+def _distributions(search: Search, answers: Answers, *, refuted: bool) -> Distributions | None:
     """The outputs on the pair of the counterexample, or on the one that stands out most."""
     arm = answers.arm or max(search.arms, key=lambda arm: arm.log_wealth)
     if not arm.sample:
         return None
-    return distributions.of(join(list(arm.sample)), arm.pair.name, answers.rule if refuted else None)
+    confirmed = answers.rule if refuted and answers.counterexample else None
+    return distributions.of(join(list(arm.sample)), arm.pair.name, confirmed)
 
 
-def _notes(search: Search, answers: _Answers, seen: Habits, left: int, *, refuted: bool) -> Iterator[Note]:
+def _notes(search: Search, answers: Answers, seen: Habits, left: int, *, refuted: bool) -> Iterator[Note]:
     """What is probably wrong, from outputs on the pair that stands out most; no evidence comes from it."""
     arm = answers.arm or max(search.arms, key=lambda arm: arm.log_wealth)
     sample = join(list(arm.sample)) if arm.sample else None

@@ -34,6 +34,7 @@ LAYERS = [
     ["sanity", "search"],
     ["exam"],
     ["grading"],
+    ["answering"],
     ["diagnosis", "measuring"],
     ["auditing"],
     ["store", "report"],
