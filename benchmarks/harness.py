@@ -85,23 +85,25 @@ def main() -> None:
         steady = (long - short) / (many - few) - alone
         print(f"{dimension:>4}{start:>16.3f} s{steady * 1e6:>18.2f}{alone * 1e6:>17.2f}", flush=True)
     print(f"\n{'threads':>8}{'draws':>7}{'wall s':>9}{'without an audit s':>20}{'ratio':>8}")
-    for threads in (1, 2, 4):
-        with ThreadPoolExecutor(threads) as pool:
-            before = bare(pool, 9000)
-            started = time.perf_counter()
-            result = dplitmus.audit(
-                dplitmus.each(slow),
-                epsilon=1.0,
-                neighbours=[(0.0, 1.0)],
-                samples=10_000,
-                seed=1,
-                executor=pool,
+    for budget in (10_000, 40_000):
+        for threads in (1, 2, 4):
+            with ThreadPoolExecutor(threads) as pool:
+                before = bare(pool, 9000)
+                started = time.perf_counter()
+                result = dplitmus.audit(
+                    dplitmus.each(slow),
+                    epsilon=1.0,
+                    neighbours=[(0.0, 1.0)],
+                    samples=budget,
+                    seed=1,
+                    executor=pool,
+                )
+                wall = time.perf_counter() - started
+                without = (before + bare(pool, 9000)) / 2 * result.samples / 9000
+            print(
+                f"{threads:>8}{result.samples:>7}{wall:>9.2f}{without:>20.2f}{wall / without:>8.2f}",
+                flush=True,
             )
-            wall = time.perf_counter() - started
-            without = (before + bare(pool, 9000)) / 2 * result.samples / 9000
-        print(
-            f"{threads:>8}{result.samples:>7}{wall:>9.2f}{without:>20.2f}{wall / without:>8.2f}", flush=True
-        )
 
 
 if __name__ == "__main__":

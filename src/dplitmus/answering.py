@@ -38,7 +38,7 @@ class Shares(NamedTuple):
     draws: float  # of the budget: the search
 
 
-# To stop early is up to the bets; the tightest bound comes from many draws judged by a frozen panel.
+# To stop early is up to the bets; the tightest bound comes from a number of guesses that is fixed beforehand.
 _EARLY = Shares(0.98, 0.01, 0.01, delta=0.0, draws=0.9)
 _TIGHT = Shares(0.09, 0.9, 0.01, delta=0.0, draws=0.35)
 _TIGHT_MANY = _TIGHT._replace(draws=0.45)  # to find the best of several pairs takes draws
