@@ -42,12 +42,23 @@ class Shares(NamedTuple):
 _EARLY = Shares(0.98, 0.01, 0.01, delta=0.0, draws=0.9)
 _TIGHT = Shares(0.09, 0.9, 0.01, delta=0.0, draws=0.35)
 _TIGHT_MANY = _TIGHT._replace(draws=0.45)  # to find the best of several pairs takes draws
+# Of the draws, or draws on each pair: enough where the exam goes on learning.
+_FIRST_PAIR, _EACH_PAIR, _ENOUGH = 0.1, 0.05, 50_000
 _FOR_DELTA = 0.01  # at the level "bits" and delta = 0: leaks of bits often have small mass
 
 
-def shares_of(stop: str, pairs: int, *, scanned: bool) -> Shares:
-    """For this question; `scanned` if the least delta of a pure claim is looked for, too."""
-    shares = _EARLY if stop == "violated" else _TIGHT if pairs == 1 else _TIGHT_MANY
+def shares_of(stop: str, pairs: int, *, planned: int | None, scanned: bool) -> Shares:
+    """For this question; `scanned` if the least delta of a pure claim is looked for, too.
+
+    `planned` are the draws, None where a clock may end them or where there is a delta.
+    """
+    if stop == "violated":
+        shares = _EARLY
+    else:
+        shares = _TIGHT if pairs == 1 else _TIGHT_MANY
+        if planned is not None and not scanned:
+            enough = max(_FIRST_PAIR + _EACH_PAIR * (pairs - 1), _ENOUGH * pairs / planned)
+            shares = shares._replace(draws=min(shares.draws, enough))
     return shares._replace(search=shares.search - _FOR_DELTA, delta=_FOR_DELTA) if scanned else shares
 
 

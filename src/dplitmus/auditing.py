@@ -116,7 +116,8 @@ def audit(
         piece = PIECE
     arms = [Arm(number, pair) for number, pair in enumerate(asked.pairs)]
     limit = positive_number("seconds", seconds) if seconds is not None else math.inf
-    shares = shares_of(stop, len(arms), scanned=level == "bits" and not claim.delta)
+    planned = samples if not claim.delta and math.isinf(limit) else None
+    shares = shares_of(stop, len(arms), planned=planned, scanned=level == "bits" and not claim.delta)
     seen = habits(callee, arms[0].pair.x, seed)
     budget = samples
     if seen.repeats:
