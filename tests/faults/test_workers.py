@@ -93,8 +93,8 @@ def test_a_worker_that_is_killed_changes_nothing(words: str, audit: Audit, tmp_p
     assert result.samples == expected.samples
 
 
-def test_a_local_cluster_starts_beside_another_and_its_page_is_not_seen_from_outside() -> None:
-    """Dask would warn that the port of the other's page is taken, and listen to everybody on its own."""
+def test_a_local_cluster_starts_beside_another_and_stays_on_this_machine() -> None:
+    """With its usual port Dask would warn that the other's page has it."""
     with executors.opened("dask:local:1") as first, executors.opened("dask:local:1") as second:
         assert first.submit(max, 3, 4).result() == 4
         assert second.submit(max, 3, 4).result() == 4
