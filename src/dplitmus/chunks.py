@@ -4,7 +4,8 @@ Takes a mechanism that can travel, a pair, a size and a random key; gives what a
 drawn batch. A chunk is drawn in pieces with random streams of their own. Their sizes are part of the spec;
 how pieces are shared out to workers follows the speed that was measured, about a second for each task, and
 cannot change the batch, nor the answer, which is a function of the whole batch. Threads of this process only
-draw where draws are slow: what they judged the others would wait for, as they would for the main thread.
+draw where draws are slow: what they judged the others would wait for, as they would for the main thread. Who
+takes a chunk may also leave it open who examines it: then all workers only draw.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -123,7 +125,7 @@ class Pending(Generic[Answer]):
     """A chunk on its way, in one task or several, or with others in one; or what a journal holds."""
 
     chunk: Chunk
-    examiner: Examiner[Answer]
+    examiner: Examiner[Answer] | None  # None: workers only draw
     orders: list[Order]
     recorded: Any = None
     shared: Shared[Answer] | None = None
@@ -143,7 +145,7 @@ class Desk:
         """Tasks that the executor runs at once."""
         return executors.capacity(self.dispatch.executor)
 
-    def submit(self, chunk: Chunk, examiner: Examiner[Answer]) -> Pending[Answer]:
+    def submit(self, chunk: Chunk, examiner: Examiner[Answer] | None) -> Pending[Answer]:
         """Take a chunk; what the journal knows is not drawn again."""
         recorded = self.journal.reserve(chunk.key) if self.journal is not None else None
         if recorded is not None:
@@ -151,10 +153,10 @@ class Desk:
         orders = []
         pieces = chunk.pieces
         tasks = self._tasks(chunk.size, len(pieces))
-        if tasks == 1 and not (self._dear and self.dispatch.local):
+        if examiner is not None and tasks == 1 and not (self._dear and self.dispatch.local):
             orders.append(
                 self.dispatch.submit(
-                    examined, chunk, examiner, plausible=lambda answer: examiner.plausible(answer, chunk.size)
+                    examined, chunk, examiner, plausible=partial(examiner.plausible, size=chunk.size)
                 )
             )
             return Pending(chunk, examiner, orders)
@@ -166,9 +168,15 @@ class Desk:
             )
         return Pending(chunk, examiner, orders, drawn=True)
 
-    def result(self, pending: Pending[Answer]) -> Answer:
-        """The answer on a chunk; those of one run must be asked for in the order in which they were taken."""
-        chunk, examiner = pending.chunk, pending.examiner
+    def result(self, pending: Pending[Answer], examiner: Examiner[Answer] | None = None) -> Answer:
+        """The answer on a chunk; those of one run must be asked for in the order in which they were taken.
+
+        `examiner` looks at those that were taken without one.
+        """
+        chunk = pending.chunk
+        examiner = pending.examiner or examiner
+        if examiner is None:
+            raise TypeError("nobody examines this chunk")
         if pending.recorded is not None and self.journal is not None:
             try:
                 return examiner.from_data(pending.recorded, chunk)

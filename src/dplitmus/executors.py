@@ -13,6 +13,7 @@ import os
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dplitmus.errors import MechanismError, MissingExtraError, bad_value, one_line, whole_number
@@ -27,17 +28,29 @@ _LAST_WORK = 2.0  # seconds that a worker may take to finish when the run has en
 _FEW = 8  # tasks at once, where an executor does not tell
 
 
+class _Later(Future[Any]):
+    """A task that is done by whoever asks for its result."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        super().__init__()
+        self._work = work
+
+    def result(self, timeout: float | None = None) -> Any:
+        """Work now, if nobody asked before and it was not cancelled."""
+        if not self.done():
+            try:
+                self.set_result(self._work())
+            except BaseException as error:  # noqa: BLE001  (raised again below)
+                self.set_exception(error)
+        return super().result(timeout)
+
+
 class Inline(Executor):
-    """Runs a task at once: the executor of a single thread."""
+    """The executor of a single thread: runs a task when its answer is asked for, and never if it is not."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Run now; the future is done."""
-        future: Future[Any] = Future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except BaseException as error:  # noqa: BLE001  (re-raised by result())
-            future.set_exception(error)
-        return future
+        """Remember what to do."""
+        return _Later(partial(fn, *args, **kwargs))
 
 
 @dataclass

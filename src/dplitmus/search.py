@@ -3,24 +3,25 @@
 Takes a mechanism, a claim and pairs of inputs; leaves evidence and a panel for each pair.
 
 The order of events makes the result a function of (spec, seed), and the bets valid. Chunks are numbered.
-Chunk t is drawn from its own random stream; its pair, its size and the panel that judges it are functions
-of the chunks up to t - 1 - lag(t) alone, which were merged in order, and lag depends on the spec and the
-number of draws only.
+Chunk t is drawn from its own random stream; its pair and its size are functions of the chunks up to
+t - 1 - lag(t) alone, which were merged in order, and lag depends on the spec and the number of draws only. So
+is the panel that judges it; but where draws are slow workers only draw, and it is judged when it is merged,
+by a panel that has learned from all before it.
 
 Predictability, with chunks in flight. Let F_t be what the chunks 1..t and the coins of the bandit tell. The
 panel of chunk t is a function of F_(t-1-lag(t)), hence of F_(t-1): it was copied when the chunk was
-dispatched and nothing learned later reaches it, however late the chunk is drawn or its answer arrives. The
-outputs and the coins of chunk t come from a stream that nothing else uses, so that given F_(t-1) they are
-fresh draws. So `evidence`'s conditional expectation of a payoff given the past is at most one for every
-chunk, in the order of the numbers, and the wealth after t chunks is a supermartingale for (F_t). That some
-were drawn at the same time does not matter, for a chunk in flight is in nobody's past but its successors'.
+dispatched and nothing learned later reaches it, however late the chunk is drawn or its answer arrives. Or it
+is a function of F_(t-1) itself: chunk t may be drawn by then, but nothing has looked at it. The outputs and
+the coins of chunk t come from a stream that nothing else uses, so that given F_(t-1) they are fresh draws. So
+`evidence`'s conditional expectation of a payoff given the past is at most one for every chunk, in the order
+of the numbers, and the wealth after t chunks is a supermartingale for (F_t). That some were drawn at the same
+time does not matter, for a chunk in flight is in nobody's past but its successors'.
 
 Stopping. Answers are merged in the order of the numbers, whatever the order of their arrival: the stopping
 time is one of (F_t), and no executor, worker count or timing can change it; chunks beyond it are dropped
 unseen. (A rule that took answers as they come would stop at a time that depends on how long draws take, and
-these may depend on the outputs.) Who is late keeps nobody from judging: a chunk is judged where it is
-drawn, others go on, and a straggler is overtaken by a copy of itself (`dispatch`), with the same stream and
-answer.
+these may depend on the outputs.) Who is late keeps nobody from drawing: others go on, and a straggler is
+overtaken by a copy of itself (`dispatch`), with the same stream and answer.
 """
 
 from __future__ import annotations
@@ -58,13 +59,13 @@ if TYPE_CHECKING:
 
 _PHASE_SEARCH, _PHASE_BANDIT = 20, 21
 _GROWTH_EARLY, _GROWTH = 0.05, 0.03  # size of a chunk, as a share of the pair's draws so far
-# Where draws are dear workers must not wait for the panel: fewer chunks to judge, first of all early.
-_GROWTH_SLOW_EARLY, _GROWTH_SLOW, _GROWTH_SLOW_LATE = 0.16, 0.08, 0.05
+# Where draws are dear workers must not wait for the panel: fewer chunks to judge.
+_GROWTH_SLOW_EARLY, _GROWTH_SLOW, _GROWTH_SLOW_LATE = 0.16, 0.12, 0.08
 _GROWTH_PATIENT = 0.15  # where nothing depends on stopping early
 _FIRST = 2  # rows of the first chunk, and more of all others
 _SEQUENTIAL = 4096  # draws on a pair up to which nothing is in flight, where draws are cheap
-_EARLY, _LATE = 128, 1024  # draws on a pair, where they are dear; first, less is in flight
-_IN_FLIGHT, _IN_FLIGHT_SLOW_EARLY, _IN_FLIGHT_SLOW = 8, 2, 4
+_EARLY, _LATE = 128, 1024  # draws on a pair, where they are dear
+_IN_FLIGHT = 8  # chunks
 _LARGEST_VALUES, _LARGEST_ROWS = 2**20, 2**16  # of a chunk
 _LEARNT_ROWS = 2**15  # of a chunk that travel back to be learned from; few, once the panel has converged
 _SAMPLE_ROWS = 2**15  # recent outputs kept for the counterexample
@@ -105,6 +106,11 @@ class Arm:
         """Rows of the next chunk: a share of what was dispatched, so that learning keeps up."""
         return max(_FIRST, min(largest_chunk(columns), int(_FIRST + growth * self.dispatched)))
 
+    @property
+    def like(self) -> Batch | None:
+        """One of its outputs, once there is one: all chunks have its columns."""
+        return self.sample[-1].rows(slice(0, 1)) if self.sample else None
+
     def recent(self) -> NDArray[np.int64]:
         """Counts of at least the second half of the draws: the panel that made them knew most."""
         return self.seen - self.past[-2][1] if len(self.past) > 1 else self.seen
@@ -142,6 +148,7 @@ class Judge:
     """Judges a chunk by a panel that has not seen it."""
 
     panel: Panel | None
+    like: Batch | None = None  # what the panel knows, if the chunk was drawn before it was known
 
     def examine(self, batch: Batch) -> Outcome:
         """Forecast, count, and keep some outputs to learn from."""
@@ -149,6 +156,8 @@ class Judge:
 
     def judged(self, batch: Batch) -> tuple[Outcome, NDArray[np.float64]]:
         """The same, and the logit of each forecast, which stays where it is."""
+        if self.like is not None:
+            batch = batch.like(self.like)
         if self.panel is None:  # nothing is known yet: abstain
             logits = np.zeros(len(batch))
             return Outcome(evidence.tallied(logits, batch.labels), None, batch, batch.raised), logits
@@ -248,7 +257,8 @@ class Search:
             while True:
                 spent = self.dispatched >= self.budget or time.monotonic() > self.deadline or self._ready
                 if waiting and (len(waiting) > self._lag or spent):
-                    self._merge(arms.popleft(), desk.result(waiting.popleft()))
+                    arm = arms.popleft()
+                    self._merge(arm, desk.result(waiting.popleft(), Judge(arm.panel, arm.like)))
                     if stop_when_refuted and self.refuted:
                         return
                 elif spent:
@@ -268,8 +278,6 @@ class Search:
     def _lag(self) -> int:
         """Chunks in flight beside the one that is merged next: a function of the spec and the draws alone."""
         draws = self.dispatched / len(self.arms)
-        if self.piece is not None:  # a chunk is shared out already
-            return (_IN_FLIGHT_SLOW_EARLY if draws < _EARLY else _IN_FLIGHT_SLOW) - 1
         return _IN_FLIGHT - 1 if self.slow or draws >= _SEQUENTIAL else 0
 
     @property
@@ -286,23 +294,23 @@ class Search:
             return _GROWTH_PATIENT
         return _GROWTH_EARLY if arm.dispatched < _SEQUENTIAL else _GROWTH
 
-    def _task(self, arm: Arm) -> tuple[Chunk, Judge]:
+    def _task(self, arm: Arm) -> tuple[Chunk, Judge | None]:
         columns = arm.sample[-1].values.shape[1] if arm.sample else 1
         size = min(arm.next_size(columns, self._growth(arm)), self.budget - self.dispatched)
-        # In flight, the panel of this moment judges; later learning must not reach it.
-        panel = arm.panel.twin() if arm.panel is not None and self._lag else copy.copy(arm.panel)
         chunk = self.fresh(arm, size, (_PHASE_SEARCH, arm.number, arm.chunks))
         arm.chunks += 1
         self.chunks += 1
-        return chunk, Judge(panel)
+        if self.slow:  # workers only draw: it is judged when all before it have taught
+            return chunk, None
+        # In flight, the panel of this moment judges; later learning must not reach it.
+        return chunk, Judge(arm.panel.twin() if arm.panel is not None and self._lag else copy.copy(arm.panel))
 
     def fresh(self, arm: Arm, size: int, key: tuple[int, ...]) -> Chunk:
         """A chunk of an arm that was not drawn before."""
-        like = arm.sample[-1].rows(slice(0, 1)) if arm.sample else None
         stock = arm.stock.part(arm.dispatched, size) if arm.stock else None
         arm.dispatched += size
         self.dispatched += size
-        return Chunk(self.parcel, arm.pair, size, self.seed, key, like, stock, self.piece)
+        return Chunk(self.parcel, arm.pair, size, self.seed, key, arm.like, stock, self.piece)
 
     def _merge(self, arm: Arm, outcome: Outcome) -> None:
         arm.tally.add(outcome.counts)
@@ -326,8 +334,9 @@ class Search:
         if arm.panel is None:
             together = self.together if len(self.arms) > 1 else None
             arm.panel = Panel.of(outcome.learnt, level=self.level, common=self.common, together=together)
-        arm.panel.learn(outcome.learnt, outcome.judgement)
-        arm.sample.append(outcome.learnt)
+        learnt = outcome.learnt.like(arm.sample[-1]) if arm.sample else outcome.learnt
+        arm.panel.learn(learnt, outcome.judgement)
+        arm.sample.append(learnt)
         while len(arm.sample) > _FEW_CHUNKS or sum(len(batch) for batch in arm.sample) > _SAMPLE_ROWS:
             arm.sample.popleft()
 

@@ -132,6 +132,10 @@ def remembers(x, n, rng):
     return np.full(n, x + 10.0 * calls)
 
 
+def several(x, n, rng):
+    return [[float(x)] * length for length in rng.geometric(0.2, size=n).tolist()]
+
+
 def dies(x, n, rng):
     os._exit(5)
 

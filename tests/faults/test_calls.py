@@ -104,6 +104,10 @@ def test_an_isolated_mechanism_draws_what_it_draws_here(audit: Audit) -> None:
     assert isolated == audit("laplace", isolate=True, samples=24, piece=8, on="processes:2")
 
 
+def test_isolated_calls_in_flight_may_return_outputs_of_any_length(audit: Audit) -> None:
+    assert audit("several", isolate=True, samples=200).verdict == "violated"
+
+
 @pytest.mark.parametrize("words", ["loky:1", "dask:local:1"])
 def test_calls_are_isolated_on_workers_that_may_have_no_children_or_start_them_their_own_way(
     words: str, audit: Audit, tmp_path: Path

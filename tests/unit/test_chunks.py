@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -77,6 +78,29 @@ def test_threads_that_share_slow_chunks_draw_and_leave_the_judging_and_the_resul
         with Counting(threads) as executor:
             found = audit(each(slow), **settings, executor=executor)
         assert (expected.log_wealth, expected.epsilon_lower) == (found.log_wealth, found.epsilon_lower)
+
+
+def test_a_single_thread_does_what_is_asked_for_once_and_nothing_else() -> None:
+    done: list[int] = []
+    asked, forgotten, dropped = (Inline().submit(done.append, number) for number in range(3))
+    dropped.cancel()
+    for _ in range(2):
+        asked.result()
+    assert done == [0]
+    assert not forgotten.done()
+    wrong = Inline().submit(math.sqrt, -1)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="math domain"):
+            wrong.result()
+
+
+def test_chunks_that_were_dispatched_before_any_output_was_seen_may_have_other_widths() -> None:
+    def several(x: int, rng: np.random.Generator) -> list[float]:
+        return [float(x)] * int(rng.geometric(0.2))
+
+    for seed in range(4):
+        result = audit(each(several), epsilon=1.0, neighbours=[(0, 1)], samples=200, seed=seed)
+        assert result.verdict == "violated"
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 31, 32, 33, 1000, 5000])
