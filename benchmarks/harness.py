@@ -3,13 +3,15 @@
 Steady state: microseconds of CPU a draw beyond 100,000 draws, for a correct Laplace mechanism in n
 dimensions, less the time the mechanism takes by itself. Start: CPU seconds of the first 300 draws.
 Slow mechanisms: wall time of an audit whose every draw sleeps for 1 ms, as a ratio to that of as many draws
-on the same threads without an audit.
+on the same threads without an audit, measured before and after it. Medians of REPEATS, and the range.
 
-    python benchmarks/harness.py
+    python benchmarks/harness.py [REPEATS]
 """
 
 from __future__ import annotations
 
+import statistics
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -73,37 +75,47 @@ def bare(pool: ThreadPoolExecutor, draws: int) -> float:
     return time.perf_counter() - started
 
 
+def over_bare(pool: ThreadPoolExecutor, budget: int, seed: int) -> float:
+    """Wall time of a slow audit over that of its draws without an audit."""
+    before = bare(pool, 9000)
+    started = time.perf_counter()
+    result = dplitmus.audit(
+        dplitmus.each(slow), epsilon=1.0, neighbours=[(0.0, 1.0)], samples=budget, seed=seed, executor=pool
+    )
+    wall = time.perf_counter() - started
+    return wall / ((before + bare(pool, 9000)) / 2 * result.samples / 9000)
+
+
+def steady(mechanism: Laplace) -> float:
+    """Microseconds of CPU a draw beyond the first hundred thousand, less those of the mechanism."""
+    (long, many), (short, few) = cpu(mechanism, LONG), cpu(mechanism, SHORT)
+    return ((long - short) / (many - few) - own_time(mechanism, 500_000)) * 1e6
+
+
+def in_words(values: list[float], digits: int) -> str:
+    """The median, and the range."""
+    middle, least, most = (
+        f"{value:.{digits}f}" for value in (statistics.median(values), min(values), max(values))
+    )
+    return f"{middle} ({least} to {most})"
+
+
 def main() -> None:
     """Print both tables."""
-    print(f"{'n':>4}{'first 300 draws':>18}{'steady us a draw':>18}{'mechanism alone':>17}")
+    repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    print(f"{'n':>8}{'first 300 draws, s':>26}{'steady, us a draw':>24}")
     for dimension in (1, 8, 32):
         mechanism = Laplace(dimension)
         cpu(mechanism, 334)  # warm up
-        start = min(cpu(mechanism, 334)[0] for _ in range(5))
-        (long, many), (short, few) = cpu(mechanism, LONG), cpu(mechanism, SHORT)
-        alone = own_time(mechanism, 500_000)
-        steady = (long - short) / (many - few) - alone
-        print(f"{dimension:>4}{start:>16.3f} s{steady * 1e6:>18.2f}{alone * 1e6:>17.2f}", flush=True)
-    print(f"\n{'threads':>8}{'draws':>7}{'wall s':>9}{'without an audit s':>20}{'ratio':>8}")
+        start = in_words([cpu(mechanism, 334)[0] for _ in range(repeats)], 3)
+        late = in_words([steady(mechanism) for _ in range(repeats)], 2)
+        print(f"{dimension:>8}{start:>26}{late:>24}", flush=True)
+    print(f"\n{'threads':>8}{'draws':>8}{'times the same draws alone':>30}")
     for budget in (10_000, 40_000):
         for threads in (1, 2, 4):
             with ThreadPoolExecutor(threads) as pool:
-                before = bare(pool, 9000)
-                started = time.perf_counter()
-                result = dplitmus.audit(
-                    dplitmus.each(slow),
-                    epsilon=1.0,
-                    neighbours=[(0.0, 1.0)],
-                    samples=budget,
-                    seed=1,
-                    executor=pool,
-                )
-                wall = time.perf_counter() - started
-                without = (before + bare(pool, 9000)) / 2 * result.samples / 9000
-            print(
-                f"{threads:>8}{result.samples:>7}{wall:>9.2f}{without:>20.2f}{wall / without:>8.2f}",
-                flush=True,
-            )
+                ratios = [over_bare(pool, budget, seed) for seed in range(repeats)]
+            print(f"{threads:>8}{budget * 9 // 10:>8}{in_words(ratios, 2):>30}", flush=True)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ _MIXING = (
     (np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)),
     (np.uint64(27), np.uint64(0x94D049BB133111EB)),
 )
+_BLOCK = 2**16  # numbers that fit into a core's cache
 _FEW = 256  # outputs that show whether there are few kinds of them
 _PLACES = np.uint64(1) << np.arange(6, dtype=np.uint64)
 _NAN_BITS = np.uint64(0x7FF8000000000000)
@@ -70,6 +71,11 @@ class Geometry:
         return np.where(self.high > self.low, 1.0, -1.0)
 
     @cached_property
+    def _along(self) -> bool:
+        """Whether every input coordinate grows."""
+        return bool((self.high > self.low).all())
+
+    @cached_property
     def moves(self) -> NDArray[np.float64]:
         """By how much each input coordinate grows from x to x', as a share of the largest."""
         moves = self.high / 2 - self.low / 2  # the difference itself may be too large for a float
@@ -85,7 +91,8 @@ class Geometry:
         """Coordinates that differ, centred between the inputs, growing from x towards x'."""
         numbers = values if self.differ.size == values.shape[1] else values[:, self.differ]
         oriented = numbers - (self.low + self.high) / 2
-        oriented *= self.signs
+        if not self._along:
+            oriented *= self.signs
         return oriented
 
     def regions(self, values: NDArray[np.float64]) -> NDArray[np.uint64]:
@@ -116,9 +123,16 @@ class Batch:
     def __len__(self) -> int:
         return len(self.keys)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels: not what can be worked out again."""
+        return {name: value for name, value in vars(self).items() if name != "oriented"}
+
     def rows(self, index: Any) -> Batch:  # any index that numpy takes
         """Some of the outputs."""
-        return Batch(self.values[index], self.keys[index], self.labels[index], self.inputs, self.names)
+        some = Batch(self.values[index], self.keys[index], self.labels[index], self.inputs, self.names)
+        if isinstance(index, slice) and "oriented" in vars(self):  # a part of it costs nothing
+            vars(some)["oriented"] = self.oriented[index]
+        return some
 
     def like(self, other: Batch) -> Batch:
         """The same outputs in the columns and the geometry of another batch: cut, or padded with NaN."""
@@ -265,6 +279,13 @@ def _as_array(outputs: Any) -> NDArray[Any]:
 
 def row_keys(values: NDArray[np.float64]) -> NDArray[np.uint64]:
     """A key for each row of numbers, equal for equal rows."""
+    rows = max(1, _BLOCK // max(1, values.shape[1]))
+    if len(values) <= rows:
+        return _mixed_rows(values)
+    return np.concatenate([_mixed_rows(values[k : k + rows]) for k in range(0, len(values), rows)])
+
+
+def _mixed_rows(values: NDArray[np.float64]) -> NDArray[np.uint64]:
     bits = (values + 0.0).view(np.uint64)  # + 0.0 turns -0.0 into 0.0
     bits[np.isnan(values)] = _NAN_BITS
     bits ^= np.arange(1, values.shape[1] + 1, dtype=np.uint64) * _MULTIPLIER  # a column is not another

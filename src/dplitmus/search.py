@@ -165,7 +165,9 @@ class Judge:
         counts = evidence.tallied(judgement.logits, batch.labels)
         slim = judgement._replace(logits=np.zeros(0))
         rows = _LEARNT_ROWS // 16 if self.panel.converged else _LEARNT_ROWS
-        return Outcome(counts, slim, batch.rows(slice(0, rows)), batch.raised), judgement.logits
+        # A copy, if it is a part: it must not keep the whole chunk in memory.
+        learnt = batch.rows(np.arange(rows)) if rows < len(batch) else batch
+        return Outcome(counts, slim, learnt, batch.raised), judgement.logits
 
     def plausible(self, answer: Any, size: int) -> bool:
         """Whether this may be an outcome of so many draws."""

@@ -14,7 +14,7 @@ from dplitmus.forecast.common import Common
 from dplitmus.forecast.features import Atoms, Coordinates, Decorrelated, Ramps, Regression
 from dplitmus.forecast.logistic import Posterior
 from dplitmus.forecast.noise import Noise
-from dplitmus.forecast.order import clipped, column_quantiles, finite, median, quantiles
+from dplitmus.forecast.order import clipped, column_quantiles, finite, median, quantiles, row_sums
 from dplitmus.forecast.panel import Expert, Panel, Together
 from dplitmus.forecast.rates import together
 from dplitmus.forecast.tables import Edges, Regions, Symbols, Tree, _tree_forecasts
@@ -373,6 +373,22 @@ def test_quantiles_and_medians_are_those_of_numpy() -> None:
         shares = np.array([0.0, 0.04, 0.3, 0.5, 0.98, 1.0])
         assert quantiles(values, shares) == pytest.approx(np.quantile(values, shares), rel=1e-12)
         assert median(values) == pytest.approx(np.median(values), rel=1e-12)
+
+
+@pytest.mark.parametrize("expert", ["clamp", "clamp with intercept", "ramps", "noise"])
+def test_a_chunk_is_forecast_as_its_parts_are(expert: str) -> None:
+    """Large chunks have a faster way to the same numbers."""
+    some = EXPERTS[expert]()
+    batch = sample(laplace, 9000, pair=(np.zeros(3), np.ones(3)))
+    some.learn(batch, whole=True)
+    parts = [some.forecast(batch.rows(np.arange(k, k + 100))) for k in range(0, 9000, 100)]
+    np.testing.assert_allclose(np.concatenate(parts), some.forecast(batch), rtol=1e-9)
+
+
+@pytest.mark.parametrize("rows", [1, 100, 5000])
+def test_row_sums_are_those_of_numpy(rows: int) -> None:
+    values = stream(1).normal(size=(rows, 7))
+    np.testing.assert_allclose(values.sum(axis=1), row_sums(values), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("size", [0, 5, 5000])

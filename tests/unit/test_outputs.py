@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
@@ -68,6 +69,15 @@ def test_orientation_centres_between_the_inputs_and_drops_what_does_not_differ()
     assert geometry is not None
     assert not geometry.trivial
     np.testing.assert_array_equal([[0.5, 1.0]], geometry.oriented(np.array([[1.0, 9.0, 0.0]])))
+
+
+def test_a_part_of_a_batch_shares_what_was_worked_out_and_nothing_of_it_travels() -> None:
+    outputs = encode(np.arange(12.0).reshape(6, 2))
+    pair = Pair(np.zeros(2), np.ones(2), "zeros and ones")
+    batch = labelled(outputs.rows(slice(0, 3)), outputs.rows(slice(3, 6)), np.arange(6) >= 3, pair)
+    assert np.shares_memory(batch.oriented, batch.rows(slice(1, 4)).oriented)
+    np.testing.assert_array_equal(batch.oriented[[4, 2]], batch.rows(np.array([4, 2])).oriented)
+    assert "oriented" not in vars(copy.copy(batch))  # a copy has what a pickle has
 
 
 @pytest.mark.parametrize(

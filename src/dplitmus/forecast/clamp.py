@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dplitmus.forecast.logistic import moderated, one_weight, with_intercept
-from dplitmus.forecast.order import clipped, finite, median, quantiles
+from dplitmus.forecast.order import clipped, finite, median, quantiles, row_sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -133,8 +133,8 @@ class Clamp:
         if centred.size <= _SMALL:  # one step for all widths: what small chunks cost is the number of steps
             ramps = clipped(centred[:, :, np.newaxis] / widths.width, -1, 1)
             return np.asarray(ramps.sum(axis=1) / widths.scale)
-        columns = [clipped(centred / width, -1, 1).sum(axis=1) for width in widths.width]
-        return np.stack(columns, axis=1) / widths.scale
+        columns = [row_sums(clipped(centred, -width, width)) for width in widths.width]
+        return np.stack(columns, axis=1) / (widths.width * widths.scale)
 
 
 def _histograms(features: Floats, labels: NDArray[np.bool_]) -> tuple[Floats, Floats]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 import numpy as np
 
 from dplitmus.forecast.logistic import Posterior, Predictor
-from dplitmus.forecast.order import clipped, column_medians, column_quantiles, finite, quantiles
+from dplitmus.forecast.order import clipped, column_medians, column_quantiles, finite, quantiles, row_sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -117,15 +117,12 @@ class Ramps:
         with np.errstate(over="ignore"):
             values = clipped(finite((batch.oriented - low) / (high - low), nan=0.0), -20, 21)
             knots = np.unique((self.knots - low) / (high - low))  # beside 1e17, 2 and 3 are one knot
-        total = values.sum(axis=1, keepdims=True)
         if values.size <= _SMALL:  # one step for all knots: what small chunks cost is the number of steps
+            total = values.sum(axis=1, keepdims=True)
             ramps = clipped((values[:, :, np.newaxis] - knots[:-1]) / np.diff(knots), 0, 1).sum(axis=1)
             return np.concatenate([total, ramps], axis=1)
-        columns = [
-            clipped((values - a) / (b - a), 0, 1).sum(axis=1, keepdims=True)
-            for a, b in itertools.pairwise(knots)
-        ]
-        return np.concatenate([total, *columns], axis=1)
+        ramped = [row_sums(clipped(values, a, b) - a) / (b - a) for a, b in itertools.pairwise(knots)]
+        return np.stack([row_sums(values), *ramped], axis=1)
 
 
 @dataclass

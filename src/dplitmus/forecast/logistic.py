@@ -49,7 +49,7 @@ class Posterior:
         for _ in range(steps):
             p = expit(features @ mean)
             gradient = features.T @ (ones - total * p) - self.precision @ (mean - self.mean)
-            precision = self.precision + (features.T * (total * p * (1 - p))) @ features
+            precision = self.precision + (features * (total * p * (1 - p))[:, np.newaxis]).T @ features
             step = np.linalg.solve(precision, gradient)
             size = np.abs(step).max(initial=0.0)
             mean = mean + step * min(1.0, _LARGEST_STEP / max(size, 1e-300))

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import expit
 
 from dplitmus.forecast.logistic import moderated
-from dplitmus.forecast.order import clipped, finite, median
+from dplitmus.forecast.order import clipped, finite, median, row_sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,8 +46,11 @@ class Noise:
         if batch.geometry is None:
             return
         reach = batch.geometry.reach
-        noise = np.abs(batch.oriented + np.where(batch.labels[:, np.newaxis], -reach, reach))
-        noise = np.minimum(noise[np.isfinite(noise)], _FURTHEST)
+        noise = np.where(batch.labels[:, np.newaxis], -reach, reach)
+        noise += batch.oriented
+        np.abs(noise, out=noise)
+        known = np.isfinite(noise)
+        noise = np.minimum(noise.reshape(-1) if known.all() else noise[known], _FURTHEST)
         if whole:
             self.count = self.sizes = self.squares = 0.0
             typical = median(noise[:_ENOUGH]) if noise.size else 0.0
@@ -56,10 +59,12 @@ class Noise:
         self.count += noise.size
         self.sizes += float(noise.sum())
         self.squares += float(noise @ noise)
-        squares = np.square(noise)
-        self.cauchy_likelihoods = self.cauchy_likelihoods + [
-            noise.size * math.log(scale / math.pi) - np.log(squares + scale**2).sum() for scale in self.cauchy
-        ]
+        if self.cauchy.size:
+            squares = np.square(noise)
+            self.cauchy_likelihoods = self.cauchy_likelihoods + [
+                noise.size * math.log(scale / math.pi) - np.log(squares + scale**2).sum()
+                for scale in self.cauchy
+            ]
         if self.count and not whole:
             keep = self._shares(*self._scales(batch))[2:] > _REFUTED
             self.cauchy, self.cauchy_likelihoods = self.cauchy[keep], self.cauchy_likelihoods[keep]
@@ -74,7 +79,7 @@ class Noise:
         shares = self._shares(laplace, variance)
         eta = np.zeros(len(batch))
         if shares[0] > _NEGLIGIBLE:
-            logit = clipped(away, -reach, reach).sum(axis=1) * (2 / laplace)
+            logit = row_sums(clipped(away, -reach, reach)) * (2 / laplace)
             eta += shares[0] * self._shrunk(logit, 1.0)
         if shares[1] > _NEGLIGIBLE:
             eta += shares[1] * self._shrunk(away @ reach * (2 / variance), 2.0)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 _SMALL = 512  # numbers; of more of them, one pass is faster than two
+_MANY = 4096
 
 
 def clipped(values: Floats, low: Bound, high: Bound) -> Floats:
@@ -21,6 +22,11 @@ def clipped(values: Floats, low: Bound, high: Bound) -> Floats:
     if values.size > _SMALL:
         return np.clip(values, low, high)
     return np.asarray(np.minimum(np.maximum(values, low), high))
+
+
+def row_sums(values: Floats) -> Floats:
+    """The same as `values.sum(axis=1)` of finite numbers: a product is faster where there are many rows."""
+    return values @ np.ones(values.shape[1]) if values.size > _MANY else np.asarray(values.sum(axis=1))
 
 
 def finite(

@@ -39,6 +39,7 @@ _FROZEN_VALUES = 2**17  # or this many numbers, whatever comes first
 _SAMPLE, _IDLE_SHARE = 2048, 8  # rows, at least, and share of a chunk on which idle experts are scored
 _REFIT_ACTIVE, _REFIT_IDLE = 1.3, 1.6  # growth of the past that calls for a new fit
 _CONVERGED = 30_000.0  # signal from which few draws of a chunk are learned
+_TOGETHER = 0.05  # and, as a share of all draws, so many at a time
 _LEAST_HALF, _FURTHEST_LEAD, _WORST = 0.05, 20.0, -20.0  # of `Together`: so that all can come back
 _IDLE = 1e-3  # weight below which an expert is scored on that sample only
 
@@ -184,8 +185,9 @@ class Panel:
         some = max(_SAMPLE, len(batch) // _IDLE_SHARE)
         if place is None and len(batch) <= some:
             return self._judge_few(batch, weights, active)
+        few = batch.rows(slice(0, some))
         etas = [
-            np.clip(expert.forecast(kinds if awake else batch.rows(slice(0, some))), SURE, 1 - SURE)
+            np.clip(expert.forecast(kinds if awake else few), SURE, 1 - SURE)
             for expert, awake in zip(self.experts, active, strict=True)
         ]
         mixture = (
@@ -232,11 +234,16 @@ class Panel:
 
     def _teach(self, batch: Batch) -> None:
         """Refit those experts whose past has grown enough; once frozen, stream new draws to all."""
+        if self.frozen and self.converged:  # several chunks at a time: little changes, and each costs
+            self.past.append(batch)
+            if sum(len(some) for some in self.past) < _TOGETHER * self.draws:
+                return
+            batch, self.past = join(self.past), []
         active = self.weights >= _IDLE
         if self.frozen:
+            few = batch.rows(slice(0, max(_SAMPLE // 4, len(batch) // _IDLE_SHARE)))
             for expert, is_active in zip(self.experts, active, strict=True):
-                some = slice(0, max(_SAMPLE // 4, len(batch) // _IDLE_SHARE))
-                expert.learn(batch if is_active else batch.rows(some), whole=False)
+                expert.learn(batch if is_active else few, whole=False)
             return
         self.past.append(batch)
         freeze = self.draws >= _FREEZE or self.draws * batch.values.shape[1] >= _FROZEN_VALUES
