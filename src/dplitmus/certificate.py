@@ -172,7 +172,8 @@ def _thresholds(sample: Batch, kind: str, column: int, name: str, ceiling: float
     cuts = cuts[np.concatenate([[True], cuts[1:] > cuts[:-1]])]
     if cuts.size < 2:
         return
-    middle = (cuts[:-1] + cuts[1:]) / 2
+    with np.errstate(invalid="ignore"):  # between infinities there is nothing
+        middle = cuts[:-1] / 2 + cuts[1:] / 2  # the sum of two may be too large for a float
     middle = middle[np.isfinite(middle)]
     if not middle.size:
         return
@@ -221,7 +222,10 @@ def numbers(batch: Batch, kind: str, column: int) -> Floats:
     if kind == "grain":
         finest = bits.grain(batch.values).min(axis=1, initial=bits.COARSE)
         return np.asarray(finest, dtype=float)
-    return batch.values.sum(axis=1) if kind == "sum" else batch.values[:, column]
+    if kind == "sum":
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(batch.values.sum(axis=1))
+    return batch.values[:, column]
 
 
 def shortest_between(low: float, high: float) -> float:

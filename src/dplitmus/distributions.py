@@ -7,6 +7,7 @@ Nothing here certifies anything: it is what a person looks at.
 from __future__ import annotations
 
 import math
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from dplitmus.outputs import Batch
 
 _BINS = 40  # intervals
+_LARGEST = sys.float_info.max / 4
 _FEW = 16  # kinds of outputs that each get a bar of their own
 _MIDDLE = (0.005, 0.995)  # quantiles between which the intervals lie; two open ones hold the rest
 
@@ -99,14 +101,17 @@ def _intervals(
 
 def _edges(numbers: NDArray[np.float64], threshold: float | None) -> NDArray[np.float64]:
     """Equal intervals over the middle of the numbers, with an edge at the threshold."""
-    low, high = np.quantile(numbers, _MIDDLE)
+    low, high = np.quantile(numbers / 4, _MIDDLE)  # differences of quarters are never too large for a float
     if threshold is not None:
-        low, high = min(low, threshold), max(high, threshold)
+        low, high = min(low, threshold / 4), max(high, threshold / 4)
     if not low < high:
-        low, high = low - 0.5 * max(1.0, abs(low)), high + 0.5 * max(1.0, abs(high))
-    edges = np.linspace(low, high, _BINS - 1)
+        low, high = (
+            max(low - max(0.125, abs(low) / 2), -_LARGEST),
+            min(high + max(0.125, abs(high) / 2), _LARGEST),
+        )
+    edges = 4 * np.linspace(low, high, _BINS - 1)
     if threshold is not None:
-        edges[np.argmin(np.abs(edges - threshold))] = threshold
+        edges[np.argmin(np.abs(edges / 4 - threshold / 4))] = threshold
     return np.asarray([float(f"{edge:.6g}") if edge != threshold else edge for edge in edges])
 
 

@@ -367,3 +367,30 @@ def test_a_bandit_with_everything_in_flight_knows_which_pair_is_which() -> None:
     result = audit(dplitmus.each(only_there), neighbours=pairs, samples=20_000)
     assert result.verdict == "violated"
     assert max(result.pairs, key=lambda pair: pair.draws).name == "7. against 8."
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+@pytest.mark.parametrize("size", [1e308, 1e306, 1e200, 1e-200, 1e-310])
+def test_outputs_may_be_as_large_and_as_small_as_floats_can_be(size: float, columns: int) -> None:
+    """Differences, squares and sums of them are no numbers; a warning would fail this test."""
+
+    def scaled(x: Any, n: int, rng: np.random.Generator) -> Any:
+        with np.errstate(over="ignore"):  # some are infinite
+            return (x + rng.laplace(scale=0.5, size=(n, columns))) * size
+
+    pair = (np.zeros(columns), np.eye(columns)[0])
+    result = audit(scaled, neighbours=[pair], samples=8000, stop="never")
+    assert result.verdict == "violated"
+    assert 1 < result.epsilon_lower < 2
+    assert "epsilon" in result.to_html()
+
+
+def test_infinities_of_both_signs_beside_numbers_of_every_size() -> None:
+    def strange(x: Any, n: int, rng: np.random.Generator) -> Any:
+        values = x + rng.laplace(scale=0.5, size=(n, 3))
+        for other in (np.inf, -np.inf, np.nan, 1e308, 5e-324):
+            values[rng.random(values.shape) < 0.05] = other
+        return values
+
+    result = audit(strange, neighbours=[(np.zeros(3), np.eye(3)[0])], samples=8000, stop="never")
+    assert result.verdict == "violated"

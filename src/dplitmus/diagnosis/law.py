@@ -77,7 +77,7 @@ def _continuous(subject: Subject, *, reused: bool) -> Law | None:
     direction, centres, exact = _placed(subject, rows)
     residuals = [part - centre for part, centre in zip(rows, centres, strict=True)]
     scales = [np.nanmean(np.abs(part), axis=0) for part in residuals]
-    if any(not (scale > 0).all() for scale in scales):
+    if any(not (scale > 0).all() or not np.isfinite(scale).all() for scale in scales):
         return None
     first = [part[:, 0][np.isfinite(part[:, 0])] for part in residuals]
     if reused:

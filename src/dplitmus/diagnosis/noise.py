@@ -112,10 +112,14 @@ def correlation(subject: Subject) -> Correlation | None:
     if moving.size < 2 or min(map(len, rows)) < 4 * moving.size:
         return None
     centred = np.concatenate([part[:, moving] - part[:, moving].mean(axis=0) for part in rows])
-    deviation = centred.std(axis=0)
-    matrix = (centred / deviation).T @ (centred / deviation) / len(centred)
+    unit = np.abs(centred).max(axis=0)  # squares of it are numbers, whatever the noise is
+    deviation = (centred / unit).std(axis=0)
+    standard = centred / unit / deviation
+    matrix = standard.T @ standard / len(centred)
+    if not np.isfinite(matrix).all():
+        return None
     values, vectors = np.linalg.eigh(matrix)
-    return Correlation(moving, deviation, matrix, float(values[0]), vectors[:, 0], len(centred))
+    return Correlation(moving, deviation * unit, matrix, float(values[0]), vectors[:, 0], len(centred))
 
 
 def shared(subject: Subject, found: Correlation) -> Iterator[Note]:

@@ -28,6 +28,7 @@ _BINS, _SPAN = 128, 8.0  # features are divided by their root mean square: almos
 _NEGLIGIBLE = 1e-3  # posterior weight below which a width is dropped once features are frozen
 _ENOUGH_FOR_SCALE = 4096  # values from which centre and widths are taken
 _SMALL = 4096  # numbers of a batch
+_LEAST_SHARE = 1e-200  # of the largest width
 
 
 @dataclass
@@ -133,8 +134,11 @@ class Clamp:
         if centred.size <= _SMALL:  # one step for all widths: what small chunks cost is the number of steps
             ramps = clipped(centred[:, :, np.newaxis] / widths.width, -1, 1)
             return np.asarray(ramps.sum(axis=1) / widths.scale)
-        columns = [row_sums(clipped(centred, -width, width)) for width in widths.width]
-        return np.stack(columns, axis=1) / (widths.width * widths.scale)
+        largest = widths.width.max()  # in units of it no sum is too large for a float
+        shares = np.maximum(widths.width / largest, _LEAST_SHARE)
+        centred = centred / largest
+        columns = [row_sums(clipped(centred, -share, share)) for share in shares]
+        return np.asarray(np.stack(columns, axis=1) / (shares * widths.scale))
 
 
 def _histograms(features: Floats, labels: NDArray[np.bool_]) -> tuple[Floats, Floats]:

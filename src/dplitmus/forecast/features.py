@@ -79,6 +79,8 @@ class Regression:
             raw, ones, total = self._counted(batch)
             prior, steps = self.posterior, 2
         standard = np.concatenate([(raw - self.centre) / self.scale, np.ones((len(raw), 1))], axis=1)
+        if not np.isfinite(standard).all():  # differences of outputs were too large for a float
+            return
         self.posterior = prior.given(standard, ones, total, steps=steps)
         self.used = self.posterior.shrunk(self.features.deviation)
         self.certain = self.used.is_certain(raw, self.centre, self.scale)
@@ -232,7 +234,7 @@ class Decorrelated:
         within = values - means[labels.astype(np.intp)]
         covariance = within.T @ within / len(values)
         deviations = np.sqrt(np.diag(covariance))
-        if not (deviations > 0).all():
+        if not (deviations > 0).all() or not np.isfinite(covariance).all():
             return False
         correlation = covariance / np.outer(deviations, deviations)
         if np.abs(correlation - np.eye(self.mean.size)).max() < _CORRELATED:

@@ -48,7 +48,9 @@ def median(values: Floats) -> float:
     """The same as `np.median` of at least one number and no NaN."""
     ordered = np.sort(values, axis=None)
     middle = ordered.size // 2
-    return float(ordered[middle] if ordered.size % 2 else (ordered[middle - 1] + ordered[middle]) / 2)
+    if ordered.size % 2:
+        return float(ordered[middle])
+    return float(ordered[middle - 1] / 2 + ordered[middle] / 2)  # their sum may be too large for a float
 
 
 def column_medians(values: Floats) -> Floats:

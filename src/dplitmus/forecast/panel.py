@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field, is_dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 SURE = 1e-6  # no forecast is closer to 0 or 1
+_ANY_NUMBERS = partial(np.errstate, all="ignore")  # outputs may be as large as floats can be
 _FREEZE = 5000  # draws from which features stay and statistics stream
 _FROZEN_VALUES = 2**17  # or this many numbers, whatever comes first
 _SAMPLE, _IDLE_SHARE = 2048, 8  # rows, at least, and share of a chunk on which idle experts are scored
@@ -186,10 +188,11 @@ class Panel:
         if place is None and len(batch) <= some:
             return self._judge_few(batch, weights, active)
         few = batch.rows(slice(0, some))
-        etas = [
-            np.clip(expert.forecast(kinds if awake else few), SURE, 1 - SURE)
-            for expert, awake in zip(self.experts, active, strict=True)
-        ]
+        with _ANY_NUMBERS():
+            etas = [
+                _told(expert.forecast(kinds if awake else few))
+                for expert, awake in zip(self.experts, active, strict=True)
+            ]
         mixture = (
             weights[active] @ np.stack([etas[k] for k in np.flatnonzero(active)]) / weights[active].sum()
         )
@@ -205,7 +208,8 @@ class Panel:
 
     def _judge_few(self, batch: Batch, weights: Floats, active: NDArray[np.bool_]) -> Judgement:
         """The same for a chunk that all experts see whole: one step for all of them."""
-        etas = clipped(np.stack([expert.forecast(batch) for expert in self.experts]), SURE, 1 - SURE)
+        with _ANY_NUMBERS():
+            etas = _told(np.stack([expert.forecast(batch) for expert in self.experts]))
         mixture = weights[active] @ etas[active] / weights[active].sum()
         losses = np.log(np.where(batch.labels, etas, 1 - etas)).sum(axis=1)
         logits = _logits(mixture, None)
@@ -216,7 +220,8 @@ class Panel:
         weights = self.weights
         active = np.flatnonzero(weights >= _IDLE)
         kinds, place = batch.distinct()
-        etas = [np.clip(self.experts[k].forecast(kinds), SURE, 1 - SURE) for k in active]
+        with _ANY_NUMBERS():
+            etas = [_told(self.experts[k].forecast(kinds)) for k in active]
         return _logits(weights[active] @ np.stack(etas) / weights[active].sum(), place)
 
     def learn(self, batch: Batch, judgement: Judgement | None) -> None:
@@ -230,7 +235,8 @@ class Panel:
             log_weights -= np.logaddexp.reduce(log_weights)
             share = min(0.5, 0.1 * judgement.scored / self.draws)
             self.log_weights = np.logaddexp(np.log1p(-share) + log_weights, np.log(share * self.prior))
-        self._teach(batch)
+        with _ANY_NUMBERS():
+            self._teach(batch)
 
     def _teach(self, batch: Batch) -> None:
         """Refit those experts whose past has grown enough; once frozen, stream new draws to all."""
@@ -267,6 +273,12 @@ def _copied(expert: Any) -> Any:
         if is_dataclass(part) and type(part).__hash__ is None:  # only what is frozen has a hash
             setattr(twin, name, _copied(part))
     return twin
+
+
+def _told(eta: Floats) -> Floats:
+    """A forecast that is neither certain nor, where numbers were too large for its expert, undefined."""
+    eta = clipped(eta, SURE, 1 - SURE)
+    return np.where(np.isnan(eta), 0.5, eta) if np.isnan(eta.sum()) else eta
 
 
 def _log_loss(

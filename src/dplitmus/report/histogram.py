@@ -34,7 +34,7 @@ def histogram(bars: Sequence[Bar], of: str, words: Words) -> str:
         return _named_bars(bars, words)
     slots = Axis(0, len(bars), LEFT, WIDTH - RIGHT, log=False)
     widths = [bar.high - bar.low for bar in bars if not bar.name and math.isfinite(bar.high - bar.low)]
-    usual = sum(widths) / len(widths) if widths else 1.0
+    usual = sum(width / len(widths) for width in widths) if widths else 1.0
     tall = [(_density(bar.x, bar, usual), _density(bar.x_prime, bar, usual)) for bar in bars]
     up = Axis(0.0, max(max(pair) for pair in tall) or 1.0, HEIGHT - BOTTOM, TOP, log=False)
     shade = [
