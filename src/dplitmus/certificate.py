@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import rel_entr
 
 from dplitmus import bits
+from dplitmus.outputs import missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,7 +92,12 @@ def _candidates(sample: Batch, ceiling: float) -> Iterator[Rule]:
         return  # what is no number has its name
     for j in np.flatnonzero(np.isnan(sample.values).any(axis=0))[:_MOST_COLUMNS]:
         name = "y" if columns == 1 else f"y[{j}]"
-        rule = Rule("nan", int(j), "==", 0.0, 0, False, 0.0, f"{name} is NaN")
+        absent = missing(sample.values[:, j])
+        words = f"{name} is NaN"
+        if absent.any():
+            only = (absent == np.isnan(sample.values[:, j])).all()
+            words = f"there is no {name}" if only else f"{name} is NaN or there is none"
+        rule = Rule("nan", int(j), "==", 0.0, 0, False, 0.0, words)
         yield _labelled(sample, np.isnan(sample.values[:, j]), ceiling, rule)
 
 
@@ -212,6 +218,7 @@ def _symbols(sample: Batch, ceiling: float) -> Iterator[Rule]:
 
 def row_words(row: Floats) -> str:
     """An output of numbers, in a few words."""
+    row = row[~missing(row)]
     words = [f"{value:g}" for value in row[:12]]
     inside = ", ".join(words) + (", ..." if row.size > 12 else "")
     return inside if row.size == 1 else f"({inside})"
@@ -224,7 +231,7 @@ def numbers(batch: Batch, kind: str, column: int) -> Floats:
         return np.asarray(finest, dtype=float)
     if kind == "sum":
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(batch.values.sum(axis=1))
+            return np.asarray(np.where(missing(batch.values), 0.0, batch.values).sum(axis=1))
     return batch.values[:, column]
 
 

@@ -65,7 +65,7 @@ class Chunk:
     size: int
     seed: int
     key: tuple[int, ...]
-    like: Batch | None  # earlier outputs: all chunks of a pair have their columns
+    like: Batch | None  # earlier outputs: later ones of a pair have their columns, at least
     stock: Stock | None = None
     piece: int | None = None
 
@@ -83,17 +83,19 @@ class Chunk:
         if self.stock is not None:
             return self._aligned(self.stock.labelled(self.size, stream(self.seed, *self.key)))
         pieces = ((rows, self._stream(piece)) for piece, rows in list(enumerate(self.pieces))[first:last])
-        return self._aligned(self.joined(draw_pieces(self.parcel.callee, self.pair, pieces, self.like)))
+        return self.joined(draw_pieces(self.parcel.callee, self.pair, pieces, self.like))
 
     def _stream(self, piece: int) -> np.random.Generator:
         return stream(self.seed, *self.key, piece) if piece else stream(self.seed, *self.key)
 
     def joined(self, batches: list[Batch]) -> Batch:
-        """One batch; pieces of different widths take the columns of the first."""
-        return join([batches[0], *(batch.like(batches[0]) for batch in batches[1:])])
+        """One batch, as wide as the widest piece."""
+        return self._aligned(join(batches))
 
     def _aligned(self, batch: Batch) -> Batch:
-        return batch if self.like is None else batch.like(self.like)
+        if self.like is None or batch.values.shape[1] >= self.like.values.shape[1]:
+            return batch
+        return batch.like(self.like)
 
 
 def examined(chunk: Chunk, examiner: Examiner[Answer]) -> Answer:

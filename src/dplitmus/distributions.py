@@ -14,6 +14,7 @@ import numpy as np
 
 from dplitmus import certificate
 from dplitmus.errors import one_line
+from dplitmus.outputs import missing
 from dplitmus.verdict import Bin, Distributions
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _BINS = 40  # intervals
 _LARGEST = sys.float_info.max / 4
+_MANY = 0.5  # share of outputs that are no numbers
 _FEW = 16  # kinds of outputs that each get a bar of their own
 _MIDDLE = (0.005, 0.995)  # quantiles between which the intervals lie; two open ones hold the rest
 
@@ -35,7 +37,8 @@ def of(sample: Batch, pair: str, rule: Rule | None) -> Distributions:
     axis = rule or certificate.find(sample, 0.0)
     event = rule.happens(sample) if rule else np.zeros(len(sample), dtype=bool)
     kinds, counts = np.unique(sample.keys, return_counts=True)
-    if sample.names or kinds.size <= _FEW or (sample.values.shape[1] > 1 and axis and axis.kind == "key"):
+    named = np.isin(sample.keys, np.array(list(sample.names), dtype=np.uint64)).mean() > _MANY
+    if named or kinds.size <= _FEW or (sample.values.shape[1] > 1 and axis and axis.kind == "key"):
         return Distributions(pair, "y", tuple(_kinds(sample, kinds, counts, event)))
     if rule and rule.kind in {
         "region",
@@ -78,7 +81,8 @@ def _intervals(
 ) -> Iterator[Bin]:
     apart = np.isnan(numbers)
     if apart.any():
-        yield _named("NaN", apart, labels, event & apart)
+        name = "none" if (missing(numbers) == apart).all() else "NaN"
+        yield _named(name, apart, labels, event & apart)
     if rule and rule.kind == "key":  # one exact value among many: a bar of its own
         yield _named(rule.event.removeprefix("y == "), event, labels, event)
         apart = apart | event

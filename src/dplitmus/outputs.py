@@ -31,6 +31,9 @@ _BLOCK = 2**16  # numbers that fit into a core's cache
 _FEW = 256  # outputs that show whether there are few kinds of them
 _PLACES = np.uint64(1) << np.arange(6, dtype=np.uint64)
 _NAN_BITS = np.uint64(0x7FF8000000000000)
+_MISSING_BITS = np.uint64(0x7FF8000000000001)
+MISSING = float(_MISSING_BITS.view(np.float64))  # a NaN that says: this output has no such number
+_WIDEST = 64  # numbers of outputs whose lengths differ
 
 
 @dataclass(frozen=True)
@@ -135,11 +138,11 @@ class Batch:
         return some
 
     def like(self, other: Batch) -> Batch:
-        """The same outputs in the columns and the geometry of another batch: cut, or padded with NaN."""
+        """The same outputs in the columns and the geometry of another batch: cut, or padded."""
         columns = other.values.shape[1]
         if self.values.shape[1] == columns:
             return self
-        values = np.full((len(self), columns), np.nan)
+        values = np.full((len(self), columns), MISSING)
         kept = min(columns, self.values.shape[1])
         values[:, :kept] = self.values[:, :kept]
         return Batch(values, self.keys, self.labels, other.inputs, self.names, self.raised)
@@ -175,15 +178,22 @@ class Batch:
         return self.geometry.oriented(self.values) if self.geometry else self.values
 
 
+def missing(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Where an output has no number, because it is shorter than others."""
+    return np.asarray(np.ascontiguousarray(values).view(np.uint64) == _MISSING_BITS)
+
+
 def join(batches: Sequence[Batch]) -> Batch:
-    """One batch of several, in their order."""
+    """One batch of several, in their order, with the columns of the widest."""
     if len(batches) == 1:
         return batches[0]
+    widest = max(batches, key=lambda batch: batch.values.shape[1])
+    batches = [batch.like(widest) for batch in batches]
     return Batch(
         np.concatenate([batch.values for batch in batches]),
         np.concatenate([batch.keys for batch in batches]),
         np.concatenate([batch.labels for batch in batches]),
-        batches[0].inputs,
+        widest.inputs,
         dict(item for batch in batches for item in batch.names.items()),
         sum(batch.raised for batch in batches),
     )
@@ -215,7 +225,8 @@ class Encoded(NamedTuple):
 def encode(outputs: Any) -> Encoded:
     """Split n outputs into numbers and keys; -0.0 equals 0.0 and all NaN are equal.
 
-    What is no number is a symbol, told apart by its repr; its number is its length, if it has one.
+    What is no number is a symbol, told apart by its repr; its number is its length, if it has one. Lists of
+    floats are rows, also where their lengths differ: then they are padded.
     """
     array = outputs if isinstance(outputs, np.ndarray) else _as_array(outputs)
     if array.dtype.kind in "biuf":
@@ -223,11 +234,44 @@ def encode(outputs: Any) -> Encoded:
         values = np.ascontiguousarray(array.reshape(len(array), columns), dtype=np.float64)
         return Encoded(values, row_keys(values), {})
     items = list(array)
+    rows = [_row_of(item) for item in items]
+    if any(row is not None for row in rows):
+        return _encode_rows(items, rows)
+    return _encode_symbols(items)
+
+
+def _encode_symbols(items: Sequence[Any]) -> Encoded:
     texts = [one_line(in_words(repr, item), 200) for item in items]
     by_text = {text: _key_of(item, text) for text, item in zip(texts, items, strict=True)}
     keys = np.array([by_text[text] for text in texts], dtype=np.uint64)
     names = {key: text for text, key in by_text.items()}
     return Encoded(np.array([[_number_of(item)] for item in items]).reshape(-1, 1), keys, names)
+
+
+def _row_of(item: object) -> NDArray[np.float64] | None:
+    """The numbers of a list of floats; of nothing else, nor of an empty one."""
+    if not isinstance(item, (list, tuple, np.ndarray)):
+        return None
+    try:
+        array = np.asarray(item)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return array.reshape(-1).astype(np.float64) if array.dtype.kind == "f" and array.size else None
+
+
+def _encode_rows(items: Sequence[Any], rows: Sequence[NDArray[np.float64] | None]) -> Encoded:
+    """Rows of different lengths, with symbols among them."""
+    others = [k for k, row in enumerate(rows) if row is None]
+    symbols = _encode_symbols([items[k] for k in others])
+    columns = min(max(row.size for row in rows if row is not None), _WIDEST)
+    values = np.full((len(rows), columns), MISSING)
+    keys = np.zeros(len(rows), dtype=np.uint64)
+    values[others, :1], keys[others] = symbols.values, symbols.keys
+    for length in {row.size for row in rows if row is not None}:
+        alike = [k for k, row in enumerate(rows) if row is not None and row.size == length]
+        numbers = np.stack([row for row in rows if row is not None and row.size == length])
+        values[alike, :length], keys[alike] = numbers[:, :columns], row_keys(numbers)
+    return Encoded(values, keys, symbols.names)
 
 
 def encode_together(parts: Sequence[Any]) -> Encoded | None:
@@ -244,13 +288,13 @@ def encode_together(parts: Sequence[Any]) -> Encoded | None:
 def labelled(
     low: Encoded | None, high: Encoded | None, labels: NDArray[np.bool_], pair: Any, like: Batch | None = None
 ) -> Batch:
-    """Outputs on x and on x' in the order of their labels; narrower rows are padded with NaN.
+    """Outputs on x and on x' in the order of their labels; narrower rows are padded.
 
     `like` are earlier outputs on the same pair: what the inputs tell need not be worked out again.
     """
     parts = [(side, part) for side, part in ((~labels, low), (labels, high)) if part is not None]
     columns = max(part.values.shape[1] for _, part in parts)
-    values = np.full((labels.size, columns), np.nan)
+    values = np.full((labels.size, columns), MISSING)
     keys = np.zeros(labels.size, dtype=np.uint64)
     names: dict[int, str] = {}
     for side, part in parts:
@@ -315,4 +359,6 @@ def _number_of(item: object) -> float:
             return float(item)
         except OverflowError:  # a whole number beyond all floats
             return math.inf if item > 0 else -math.inf
-    return float(len(item)) if hasattr(item, "__len__") else math.nan
+    if not hasattr(item, "__len__"):
+        return math.nan
+    return float(len(item)) if len(item) or isinstance(item, str) else MISSING

@@ -43,6 +43,7 @@ from dplitmus.chunks import Chunk
 from dplitmus.forecast.common import Common
 from dplitmus.forecast.panel import Judgement, Panel, Together
 from dplitmus.journal import array_as_data, array_from_data, batch_as_data, batch_from_data, whole
+from dplitmus.outputs import join
 from dplitmus.samples import Stock, stream
 from dplitmus.verdict import Moment
 
@@ -65,6 +66,7 @@ _GROWTH_PATIENT = 0.15  # where nothing depends on stopping early
 _FIRST = 2  # rows of the first chunk, and more of all others
 _SEQUENTIAL = 4096  # draws on a pair up to which nothing is in flight, where draws are cheap
 _EARLY, _LATE = 128, 1024  # draws on a pair, where they are dear
+_YOUNG = 1024  # draws on a pair up to which longer outputs are a reason to begin anew
 _IN_FLIGHT = 8  # chunks
 _LARGEST_VALUES, _LARGEST_ROWS = 2**20, 2**16  # of a chunk
 _LEARNT_ROWS = 2**15  # of a chunk that travel back to be learned from; few, once the panel has converged
@@ -148,7 +150,6 @@ class Judge:
     """Judges a chunk by a panel that has not seen it."""
 
     panel: Panel | None
-    like: Batch | None = None  # what the panel knows, if the chunk was drawn before it was known
 
     def examine(self, batch: Batch) -> Outcome:
         """Forecast, count, and keep some outputs to learn from."""
@@ -156,8 +157,6 @@ class Judge:
 
     def judged(self, batch: Batch) -> tuple[Outcome, NDArray[np.float64]]:
         """The same, and the logit of each forecast, which stays where it is."""
-        if self.like is not None:
-            batch = batch.like(self.like)
         if self.panel is None:  # nothing is known yet: abstain
             logits = np.zeros(len(batch))
             return Outcome(evidence.tallied(logits, batch.labels), None, batch, batch.raised), logits
@@ -210,6 +209,12 @@ class Judge:
         return outcome
 
 
+def _outgrown(arm: Arm, learnt: Batch) -> bool:
+    """Whether outputs are longer than those that its panel knows, early enough for another one."""
+    known = arm.panel.shape.values.shape[1] if arm.panel is not None else 0
+    return arm.judged <= _YOUNG and learnt.values.shape[1] > known
+
+
 def tally_as_data(counts: NDArray[np.int64]) -> list[list[int]]:
     """Level, right and wrong, where there is something."""
     return [[int(level), *map(int, counts[:, level])] for level in np.flatnonzero(counts.any(axis=0))]
@@ -260,7 +265,7 @@ class Search:
                 spent = self.dispatched >= self.budget or time.monotonic() > self.deadline or self._ready
                 if waiting and (len(waiting) > self._lag or spent):
                     arm = arms.popleft()
-                    self._merge(arm, desk.result(waiting.popleft(), Judge(arm.panel, arm.like)))
+                    self._merge(arm, desk.result(waiting.popleft(), Judge(arm.panel)))
                     if stop_when_refuted and self.refuted:
                         return
                 elif spent:
@@ -333,11 +338,17 @@ class Search:
         """Let the panel of a pair learn from a chunk that it has judged."""
         arm.see(outcome.counts)
         self.raised += outcome.raised
-        if arm.panel is None:
+        if arm.panel is None or _outgrown(arm, outcome.learnt):
             together = self.together if len(self.arms) > 1 else None
-            arm.panel = Panel.of(outcome.learnt, level=self.level, common=self.common, together=together)
-        learnt = outcome.learnt.like(arm.sample[-1]) if arm.sample else outcome.learnt
-        arm.panel.learn(learnt, outcome.judgement)
+            common = self.common if arm.panel is None else None  # it has learned from these outputs before
+            arm.panel = Panel.of(outcome.learnt, level=self.level, common=common, together=together)
+            if arm.sample:
+                arm.sample = deque(batch.like(arm.panel.shape) for batch in arm.sample)
+                arm.panel.learn(join(list(arm.sample)), None)
+        learnt, judged = outcome.learnt.like(arm.panel.shape), outcome.judgement
+        if judged is not None and judged.losses.size != len(arm.panel.experts):
+            judged = None  # by a panel that was outgrown
+        arm.panel.learn(learnt, judged)
         arm.sample.append(learnt)
         while len(arm.sample) > _FEW_CHUNKS or sum(len(batch) for batch in arm.sample) > _SAMPLE_ROWS:
             arm.sample.popleft()

@@ -394,3 +394,40 @@ def test_infinities_of_both_signs_beside_numbers_of_every_size() -> None:
 
     result = audit(strange, neighbours=[(np.zeros(3), np.eye(3)[0])], samples=8000, stop="never")
     assert result.verdict == "violated"
+
+
+def longer(x: float, n: int, rng: np.random.Generator) -> Any:
+    return rng.laplace(size=(n, 1 + int(x)))
+
+
+def some_numbers(x: float, n: int, rng: np.random.Generator) -> Any:
+    return [list(x + rng.laplace(scale=0.4, size=length)) for length in rng.integers(0, 5, size=n)]
+
+
+@pytest.mark.parametrize("seed", range(4))  # the first chunk has one length, or several
+@pytest.mark.parametrize("lift", [False, True], ids=["batched", "one at a time"])
+def test_a_leak_in_the_length_of_an_output_is_found(seed: int, *, lift: bool) -> None:
+    one = dplitmus.each(lambda x, rng: longer(x, 1, rng)[0])
+    result = audit(one if lift else longer, seed=seed, samples=300)
+    assert result.counterexample is not None
+    assert result.counterexample.event == "there is no y[1]"
+    assert "DP302" not in [note.code for note in result.notes]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_leak_in_the_numbers_of_outputs_of_changing_length_is_found(seed: int) -> None:
+    result = audit(some_numbers, seed=seed, samples=2000)
+    assert result.verdict == "violated"
+    assert "epsilon" in result.to_html()
+    assert result == audit(some_numbers, seed=seed, samples=2000)
+
+
+def test_outputs_that_grow_during_the_exam_are_cut() -> None:
+    """A panel that has settled, and copies of it in flight, know the columns that they know."""
+    calls = itertools.count()
+
+    def growing(x: float, n: int, rng: np.random.Generator) -> Any:
+        return x + rng.laplace(scale=0.4, size=(n, 1 + next(calls) // 20))
+
+    for stop in ("violated", "never"):
+        assert audit(growing, samples=6000, stop=stop).verdict == "violated"

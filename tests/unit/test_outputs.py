@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dplitmus.neighbours import Pair
-from dplitmus.outputs import Geometry, encode, labelled
+from dplitmus.outputs import Geometry, encode, join, labelled, missing
 
 
 @pytest.mark.parametrize(
@@ -125,3 +125,28 @@ def test_moves_of_any_size_are_numbers(size: float) -> None:
     geometry = Geometry.of([-size, 0.0], [size, 0.0], 2)
     assert geometry is not None
     assert geometry.moves.tolist() == [1.0]
+
+
+def test_lists_of_floats_are_rows_whatever_their_lengths() -> None:
+    outputs = [[0.5, 1.5], [2.5], np.array([0.5, 1.5]), [], None, [1, 2], (0.5, math.nan)]
+    encoded = encode(outputs)
+    assert encoded.values.shape == (len(outputs), 2)
+    np.testing.assert_array_equal([[0.5, 1.5], [2.5, math.nan]], encoded.values[:2])
+    rows = [[False] * 2, [False, True], [False] * 2, [True] * 2, [False, True], [False, True], [False] * 2]
+    assert missing(encoded.values).tolist() == rows
+    assert set(encoded.names.values()) == {"[]", "None", "[1, 2]"}
+    assert encoded.keys[0] == encoded.keys[2] == encode(np.array([[0.5, 1.5]])).keys[0]
+    assert encoded.keys[1] == encode([[2.5], [3.5]]).keys[0]
+    assert len(set(encoded.keys.tolist())) == len(outputs) - 1
+
+
+def test_batches_of_different_widths_are_joined_in_that_of_the_widest() -> None:
+    pair = Pair(np.zeros(2), np.ones(2), "zeros and ones")
+    narrow, wide = (
+        labelled(encode(np.zeros((3, columns))), None, np.zeros(3, dtype=bool), pair) for columns in (1, 2)
+    )
+    for batches in ([narrow, wide], [wide, narrow]):
+        both = join(batches)
+        assert both.values.shape == (6, 2)
+        assert both.geometry is not None
+        assert missing(both.values).sum() == 3

@@ -8,6 +8,7 @@ import numpy as np
 
 from dplitmus import bits
 from dplitmus.diagnosis.subject import FEW, step_of
+from dplitmus.outputs import missing
 from dplitmus.verdict import Note
 
 if TYPE_CHECKING:
@@ -53,7 +54,9 @@ def special(subject: Subject) -> Iterator[Note]:
     if any(len(side.names) for side in subject.sides):
         return
     rows = sum(len(side) for side in subject.sides)
-    strange = sum(int((~np.isfinite(side.values)).any(axis=1).sum()) for side in subject.sides)
+    strange = sum(
+        int((~np.isfinite(side.values) & ~missing(side.values)).any(axis=1).sum()) for side in subject.sides
+    )
     if strange:
         yield Note(
             "DP302",

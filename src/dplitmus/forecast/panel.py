@@ -106,6 +106,7 @@ class Panel:
     kinds: tuple[str, ...]  # of the experts: by these the panels of several pairs compare
     prior: Floats
     log_weights: Floats
+    shape: Batch  # no outputs, in the columns that the experts know
     past: list[Batch] = field(default_factory=list)
     taught: Floats = field(default_factory=lambda: np.zeros(0))  # draws at each expert's last fit
     draws: int = 0
@@ -162,7 +163,8 @@ class Panel:
         prior /= prior.sum()
         kinds, _, experts = zip(*members, strict=True)
         taught = np.zeros(prior.size)
-        return cls(list(experts), kinds, prior, np.log(prior), taught=taught, together=together)
+        shape = batch.rows(slice(0, 0))
+        return cls(list(experts), kinds, prior, np.log(prior), shape, taught=taught, together=together)
 
     def twin(self) -> Panel:
         """A copy that judges and that later learning does not reach."""
@@ -180,6 +182,7 @@ class Panel:
 
     def judge(self, batch: Batch) -> Judgement:
         """Forecast a chunk by what is known now; the labels are only used to score the experts."""
+        batch = batch.like(self.shape)
         weights = self.weights
         active = weights >= _IDLE
         kinds, place = batch.distinct()
@@ -217,6 +220,7 @@ class Panel:
 
     def forecast(self, batch: Batch) -> Floats:
         """The logits of the mixture alone: nothing is scored, nothing will be learned."""
+        batch = batch.like(self.shape)
         weights = self.weights
         active = np.flatnonzero(weights >= _IDLE)
         kinds, place = batch.distinct()
@@ -226,6 +230,7 @@ class Panel:
 
     def learn(self, batch: Batch, judgement: Judgement | None) -> None:
         """Take a judged chunk into account: weights first, then the experts themselves."""
+        batch = batch.like(self.shape)
         self.draws += len(batch)
         if judgement is not None:
             self.signal += judgement.strength * len(batch)
