@@ -70,6 +70,16 @@ def sparse_vector(x: Any, n: int, rng: np.random.Generator) -> Any:
     return np.where(before > 0, 2, above).astype(np.int8)
 
 
+def length(x: float, n: int, rng: np.random.Generator) -> Any:
+    """Randomised response, told by how many numbers there are: a panel begins anew when they get more."""
+    return [list(rng.random(1 + int(answer))) for answer in randomised_response(x, n, rng)]
+
+
+def one_geometric(x: float, rng: np.random.Generator) -> float:
+    """One draw: chunks are drawn ahead and judged later, by what was learned meanwhile."""
+    return float(geometric(x, 1, rng)[0])
+
+
 @dataclass(frozen=True)
 class Canonical:
     """The mechanism that is tight for (1, delta): reveals its input with probability delta."""
@@ -93,6 +103,8 @@ NULLS = {
     "canonical (1, 1e-5)": Null(Canonical(1e-5), (0.0, 1.0), 1.0, 1e-5, 400),
     "noisy max": Null(noisy_max, (np.array([3.0, 0, 0]), np.array([2.0, 1, 1])), 1.0, 0.0, 400),
     "sparse vector": Null(sparse_vector, (np.array([0.0, 0, 1]), np.array([1.0, 1, 0])), 1.0, 0.0, 400),
+    "lengths": Null(length, (0.0, 1.0), 1.0, 0.0, 400),
+    "geometric, one by one": Null(dplitmus.each(one_geometric), (0.0, 1.0), 1.0, 0.0, 400),
     # For the tightest bound: most of alpha is the exam's, in which the panel learns on.
     "Laplace n=1, exam": Null(laplace, (np.zeros(1), np.ones(1)), 1.0, 0.0, 2000, "never"),
     "rand. response, exam": Null(randomised_response, (0.0, 1.0), 1.0, 0.0, 2000, "never"),
