@@ -168,8 +168,9 @@ class Lazy(Future[Any]):
 
 
 @pytest.mark.parametrize("stop", ["never", "violated"])
-def test_the_result_is_the_same_on_every_executor(stop: str) -> None:
+def test_the_result_is_the_same_on_every_executor(stop: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Serial, four threads, and tasks that run late and in reverse."""
+    monkeypatch.setattr(search, "_SEQUENTIAL", 1000)
     settings = {"samples": 40_000, "stop": stop, "neighbours": [(0.0, 1.0), (3.0, 2.0)]}
     alone = audit(laplace(0.9), **settings)
     with ThreadPoolExecutor(4) as pool:
@@ -189,6 +190,7 @@ def test_a_panel_in_flight_is_not_changed_by_later_learning(monkeypatch: pytest.
         return examine(judge, batch)
 
     monkeypatch.setattr(search.Judge, "examine", spy)
+    monkeypatch.setattr(search, "_SEQUENTIAL", 1000)
     audit(laplace(1.0), samples=200_000, stop="never", neighbours=[(0.0, 1.0), (3.0, 2.0)])
     assert len(seen) > 5
     for panel, weights, draws in seen:
