@@ -261,15 +261,17 @@ def _row_of(item: object) -> NDArray[np.float64] | None:
 
 def _encode_rows(items: Sequence[Any], rows: Sequence[NDArray[np.float64] | None]) -> Encoded:
     """Rows of different lengths, with symbols among them."""
-    others = [k for k, row in enumerate(rows) if row is None]
+    others: list[int] = []
+    by_length: dict[int, list[int]] = {}
+    for k, row in enumerate(rows):
+        (others if row is None else by_length.setdefault(row.size, [])).append(k)
     symbols = _encode_symbols([items[k] for k in others])
-    columns = min(max(row.size for row in rows if row is not None), _WIDEST)
+    columns = min(max(by_length), _WIDEST)
     values = np.full((len(rows), columns), MISSING)
     keys = np.zeros(len(rows), dtype=np.uint64)
     values[others, :1], keys[others] = symbols.values, symbols.keys
-    for length in {row.size for row in rows if row is not None}:
-        alike = [k for k, row in enumerate(rows) if row is not None and row.size == length]
-        numbers = np.stack([row for row in rows if row is not None and row.size == length])
+    for length, alike in by_length.items():
+        numbers = np.array([rows[k] for k in alike])
         values[alike, :length], keys[alike] = numbers[:, :columns], row_keys(numbers)
     return Encoded(values, keys, symbols.names)
 
