@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from dplitmus.report.svg import Words
 
+_LETTER = 8  # width of one, about
 _ROW = 34  # height of the two bars of a named output
 _KEYS = (("x", "on x"), ("xp", "on x'"), ("event", "the event"))
 
@@ -73,11 +74,16 @@ def _steps(heights: Sequence[float], slots: Axis, up: Axis, kind: str) -> str:
 def _interval_labels(bars: Sequence[Bar], slots: Axis) -> Iterable[str]:
     floor = HEIGHT - BOTTOM + 15
     first = next(i for i, bar in enumerate(bars) if not bar.name)
+    named = 0.0  # where the last name ends
     for i in range(first):
-        yield f'<text x="{slots(i):.1f}" y="{floor}">{html.escape(bars[i].name[:8])}</text>'
+        name = bars[i].name[:8]
+        named = slots(i) + _LETTER * len(name)
+        yield f'<text x="{slots(i):.1f}" y="{floor}">{html.escape(name)}</text>'
     edges = [(i, bar.low) for i, bar in enumerate(bars) if not bar.name and math.isfinite(bar.low)]
     step = max(1, len(edges) // 5)
     for i, low in edges[step // 2 :: step]:
+        if slots(i) - _LETTER * len(f"{low:.3g}") / 2 < named:
+            continue
         yield f'<text x="{slots(i):.1f}" y="{floor}" text-anchor="middle">{low:.3g}</text>'
     boundary = next((i for i in range(1, len(bars)) if bars[i - 1].event != bars[i].event), None)
     if boundary is not None and not bars[boundary].name:
