@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "dplitmus"
 # A module may import from its own line and from the lines above it.
 LAYERS = [
     ["errors"],
-    ["claim", "explanations", "bits"],
+    ["claim", "explanations", "bits", "arithmetic"],
     ["mechanisms"],
     ["neighbours"],
     ["adapters"],
@@ -61,6 +61,7 @@ THIRD_PARTIES = {
     "click": {"console", "cli", "cli_audit", "cli_text", "cli_report", "cli_library", "cli_sensitivity"},
     "rich": {"console"},
     "matplotlib": {"paper"},
+    "threadpoolctl": {"arithmetic"},
     "distributed": {"executors"},
     "loky": {"executors"},
     "torch": {"text", "cli_text", "adapters", "measuring"},

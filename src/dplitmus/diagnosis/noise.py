@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dplitmus.arithmetic import careful
 from dplitmus.diagnosis.subject import DEVIATIONS, FEW
 from dplitmus.diagnosis.values import percent
 from dplitmus.mechanisms.zoo.gaussian import sigma_of
@@ -103,6 +104,7 @@ class Correlation(NamedTuple):
         return math.sqrt(self.draws - 3) * math.atanh(size) > DEVIATIONS + 1
 
 
+@careful()
 def correlation(subject: Subject) -> Correlation | None:
     """Between the coordinates that vary on both inputs; None if there are not two, or too few draws."""
     rows = [part[:, :_MOST] for part in subject.rows]

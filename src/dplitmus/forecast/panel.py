@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field, is_dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from scipy.special import expit
 
+from dplitmus.arithmetic import careful
 from dplitmus.forecast import bits
 from dplitmus.forecast.clamp import Clamp
 from dplitmus.forecast.common import Common
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 SURE = 1e-6  # no forecast is closer to 0 or 1
-_ANY_NUMBERS = partial(np.errstate, all="ignore")  # outputs may be as large as floats can be
 _FREEZE = 5000  # draws from which features stay and statistics stream
 _FROZEN_VALUES = 2**17  # or this many numbers, whatever comes first
 _SAMPLE, _IDLE_SHARE = 2048, 8  # rows, at least, and share of a chunk on which idle experts are scored
@@ -180,6 +179,7 @@ class Panel:
         """Of the experts, by what they did on this pair and on all."""
         return self.together.weights(self) if self.together else np.asarray(np.exp(self.log_weights))
 
+    @careful()
     def judge(self, batch: Batch) -> Judgement:
         """Forecast a chunk by what is known now; the labels are only used to score the experts."""
         batch = batch.like(self.shape)
@@ -191,11 +191,10 @@ class Panel:
         if place is None and len(batch) <= some:
             return self._judge_few(batch, weights, active)
         few = batch.rows(slice(0, some))
-        with _ANY_NUMBERS():
-            etas = [
-                _told(expert.forecast(kinds if awake else few))
-                for expert, awake in zip(self.experts, active, strict=True)
-            ]
+        etas = [
+            _told(expert.forecast(kinds if awake else few))
+            for expert, awake in zip(self.experts, active, strict=True)
+        ]
         mixture = (
             weights[active] @ np.stack([etas[k] for k in np.flatnonzero(active)]) / weights[active].sum()
         )
@@ -211,23 +210,23 @@ class Panel:
 
     def _judge_few(self, batch: Batch, weights: Floats, active: NDArray[np.bool_]) -> Judgement:
         """The same for a chunk that all experts see whole: one step for all of them."""
-        with _ANY_NUMBERS():
-            etas = _told(np.stack([expert.forecast(batch) for expert in self.experts]))
+        etas = _told(np.stack([expert.forecast(batch) for expert in self.experts]))
         mixture = weights[active] @ etas[active] / weights[active].sum()
         losses = np.log(np.where(batch.labels, etas, 1 - etas)).sum(axis=1)
         logits = _logits(mixture, None)
         return Judgement(logits, losses, len(batch), float(np.square(logits).mean()))
 
+    @careful()
     def forecast(self, batch: Batch) -> Floats:
         """The logits of the mixture alone: nothing is scored, nothing will be learned."""
         batch = batch.like(self.shape)
         weights = self.weights
         active = np.flatnonzero(weights >= _IDLE)
         kinds, place = batch.distinct()
-        with _ANY_NUMBERS():
-            etas = [_told(self.experts[k].forecast(kinds)) for k in active]
+        etas = [_told(self.experts[k].forecast(kinds)) for k in active]
         return _logits(weights[active] @ np.stack(etas) / weights[active].sum(), place)
 
+    @careful()
     def learn(self, batch: Batch, judgement: Judgement | None) -> None:
         """Take a judged chunk into account: weights first, then the experts themselves."""
         batch = batch.like(self.shape)
@@ -240,8 +239,7 @@ class Panel:
             log_weights -= np.logaddexp.reduce(log_weights)
             share = min(0.5, 0.1 * judgement.scored / self.draws)
             self.log_weights = np.logaddexp(np.log1p(-share) + log_weights, np.log(share * self.prior))
-        with _ANY_NUMBERS():
-            self._teach(batch)
+        self._teach(batch)
 
     def _teach(self, batch: Batch) -> None:
         """Refit those experts whose past has grown enough; once frozen, stream new draws to all."""
