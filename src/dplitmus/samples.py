@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 CHUNK_VALUES = 2**20  # doubles per chunk: 8 MiB, where allocation becomes cheap (huge pages)
 _PROBE, _PROBE_SLOW = 64, 16  # draws of each call that looks at a mechanism's habits
+_GLANCE = 2  # of which so many mostly show that another stream gives other outputs
 _LONGER = {False: (256, 1024), True: (64,)}  # where these do not tell: batched, and one draw at a time
 _MIRACLE = 1e-8
 _PHASE_PROBE = 30
@@ -216,27 +217,33 @@ def habits(callee: Callee, x: object, seed: int) -> Habits:
     """Call the mechanism twice with one random stream, and once with another.
 
     Few possible outputs may be equal by chance: then longer calls decide, where they are cheap or where the
-    equality would mean a fixed seed.
+    equality would mean a fixed seed. Who is called one draw at a time may be slow: no draw is made that would
+    tell nothing.
     """
-    probe = _PROBE_SLOW if callee.one_at_a_time else _PROBE
-    seen = 0
-    digest = ""
-    for draws in (probe, *_LONGER[callee.one_at_a_time]):
-        first, again, other = (probed(callee, x, seed, key, draws) for key in (0, 0, 1))
-        seen += 3 * draws
-        digest = digest or digest_of(first)
-        constant = np.unique(np.concatenate([first, again, other])).size == 1
+    slow = callee.one_at_a_time
+    seen: list[NDArray[np.uint64]] = []
+
+    def probe(key: int, draws: int) -> NDArray[np.uint64]:
+        seen.append(probed(callee, x, seed, key, draws))
+        return seen[-1]
+
+    for draws in (_PROBE_SLOW if slow else _PROBE, *_LONGER[slow]):
+        first, other = probe(0, draws), probe(1, _GLANCE if slow else draws)
+        if other.size < draws and np.array_equal(first[: other.size], other):
+            other = probe(1, draws)
+        again = probe(0, draws) if callee.takes_rng or not slow else other
+        constant = np.unique(np.concatenate(seen)).size == 1
         suspicious = bool(np.array_equal(first, other))
-        if constant or telling(first) or (callee.one_at_a_time and not suspicious):
+        if constant or telling(first) or (slow and not suspicious):
             break
     repeats = suspicious and telling(first)
     replays = callee.takes_rng and bool(np.array_equal(first, again))
     return Habits(
-        seen=seen,
+        seen=sum(keys.size for keys in seen),
         constant=constant,
         repeats=repeats,
         replays=replays,
-        digest=digest,
+        digest=digest_of(seen[0]),
         own=None if repeats or replays or not telling(first) else digest_of(first),
     )
 

@@ -114,6 +114,24 @@ def seeded_coins(x: float, n: int, rng: np.random.Generator) -> Any:
     return [coin(x, draw) for draw in np.random.default_rng(3).random(n)]
 
 
+def test_a_slow_mechanism_is_drawn_from_no_more_than_needed() -> None:
+    """Two draws from another stream show that there is no fixed seed; who takes no stream cannot replay."""
+    calls: list[float] = []
+
+    def noisy(x: float, rng: np.random.Generator) -> float:
+        calls.append(x)
+        return x + rng.laplace()
+
+    def own(x: float) -> float:
+        calls.append(x)
+        return float(np.random.default_rng().laplace())
+
+    for function, expected, replays in ((noisy, 16 + 2 + 16, True), (own, 16 + 2, False)):
+        calls.clear()
+        seen = habits(as_callee(dplitmus.each(function)), 0.0, 1)
+        assert (expected, expected, replays, False) == (len(calls), seen.seen, seen.replays, seen.repeats)
+
+
 def test_a_fixed_seed_shows_in_few_different_outputs_too() -> None:
     """Sixty-four coins that fall alike from two streams are no chance; after sixteen, more are tossed."""
     own = np.random.default_rng(3)
