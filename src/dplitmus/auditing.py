@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,11 +22,12 @@ from dplitmus.diagnosis.subject import Subject, examined
 from dplitmus.dispatch import Dispatch
 from dplitmus.errors import bad_value, in_words, one_of, positive_number, probability, whole_number
 from dplitmus.executors import Inline
+from dplitmus.habits import Habits, check_independence, habits
 from dplitmus.isolation import memory_limit as checked_memory
 from dplitmus.journal import Journal
 from dplitmus.neighbours import LEVELS
 from dplitmus.outputs import join
-from dplitmus.samples import ON_ERROR, Habits, Stock, checked_samples, checked_seed, habits, stream
+from dplitmus.samples import ON_ERROR, Stock, checked_samples, checked_seed, stream
 from dplitmus.search import Arm, Search, detectable_epsilon
 from dplitmus.shipping import Acquaintance, Handling, Parcel, check_workers
 from dplitmus.target import importable_name
@@ -109,16 +111,16 @@ def audit(
     handling = _handling(on_error, call_timeout, memory_limit, isolate=isolate)
     given, target = target, target or importable_name(mechanism)
     parcel = Parcel(asked.mechanism, handling, _elsewhere(asked, given, target), asked.details)
+    arms = [Arm(number, pair) for number, pair in enumerate(asked.pairs)]
+    parcel, seen = _acquainted(parcel, arms[0].pair.x, seed)
     callee = parcel.callee
     if piece is not None:
         piece = whole_number("piece", piece, least=1, most=2**16, help="try piece=8")
     elif callee.one_at_a_time:
         piece = PIECE
-    arms = [Arm(number, pair) for number, pair in enumerate(asked.pairs)]
     limit = positive_number("seconds", seconds) if seconds is not None else math.inf
     planned = samples if not claim.delta and math.isinf(limit) else None
     shares = shares_of(stop, len(arms), planned=planned, scanned=level == "bits" and not claim.delta)
-    seen = habits(callee, arms[0].pair.x, seed)
     budget = samples
     if seen.repeats:
         budget = min(samples, _LARGEST_STOCK // (2 * len(arms)))
@@ -147,6 +149,7 @@ def audit(
     try:
         search.run(desk, stop_when_refuted=stop == "violated")
         if stop == "never" or search.refuted:
+            _check_calls(search, seen)
             left = _affordable(search, budget, started, limit)
             answers = examine(search, shares, alpha, left, desk, everything=stop == "never")
     except KeyboardInterrupt:
@@ -201,6 +204,24 @@ def _dispatch(executor: Executor, parcel: Parcel, seen: Habits, x: Any, seed: in
         dispatch.known = known = Acquaintance(parcel, x, seed, seen.replays)
         check_workers(known, dispatch)
     return dispatch
+
+
+def _acquainted(parcel: Parcel, x: Any, seed: int) -> tuple[Parcel, Habits]:
+    """A mechanism's habits, and how it is called because of them."""
+    seen = habits(parcel.callee, x, seed)
+    if not seen.shares:
+        return parcel, seen
+    parcel = replace(parcel, handling=parcel.handling._replace(one_by_one=True))
+    return parcel, habits(parcel.callee, x, seed)._replace(shares=True)
+
+
+def _check_calls(search: Search, seen: Habits) -> None:
+    """Nobody is accused, nor is anything certified, by draws of one call that depend on each other."""
+    callee = search.parcel.callee
+    apart = callee.one_at_a_time or callee.on_error == "symbol"  # a call has but one draw
+    if not apart and not seen.repeats:
+        arm = max(search.arms, key=lambda arm: arm.log_wealth)
+        check_independence(callee, arm.pair.x, search.seed)
 
 
 def _elsewhere(asked: Asked, given: str | None, target: str | None) -> str | None:

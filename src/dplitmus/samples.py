@@ -8,8 +8,6 @@ result is a function of (spec, seed): no thread count or order of completion can
 from __future__ import annotations
 
 import copy
-import hashlib
-import math
 import secrets
 import threading
 import traceback
@@ -31,11 +29,6 @@ if TYPE_CHECKING:
     from dplitmus.mechanisms.base import Callee, FloatArray
 
 CHUNK_VALUES = 2**20  # doubles per chunk: 8 MiB, where allocation becomes cheap (huge pages)
-_PROBE, _PROBE_SLOW = 64, 16  # draws of each call that looks at a mechanism's habits
-_GLANCE = 2  # of which so many mostly show that another stream gives other outputs
-_LONGER = {False: (256, 1024), True: (64,)}  # where these do not tell: batched, and one draw at a time
-_MIRACLE = 1e-8
-_PHASE_PROBE = 30
 _TRIES = 20  # of a call whose exceptions are retried
 ON_ERROR = ("fail", "symbol", "retry")
 _REAL = "biuf"  # numpy's kinds of numbers that can be ordered
@@ -202,75 +195,6 @@ def _one_by_one(callee: Callee, x: object, n: int, rng: np.random.Generator) -> 
     return encoded.with_symbols(symbols)
 
 
-class Habits(NamedTuple):
-    """How a mechanism treats its generator, as far as three small calls on one input show."""
-
-    seen: int  # outputs
-    constant: bool  # all of them are the same
-    repeats: bool  # another generator, the same outputs: there is a fixed seed inside
-    replays: bool  # the same generator, the same outputs
-    digest: str = ""  # of the first outputs: another run can see whether the mechanism is the same
-    own: str | None = None  # the same, if noise of its own made them: another run must not see them again
-
-
-def habits(callee: Callee, x: object, seed: int) -> Habits:
-    """Call the mechanism twice with one random stream, and once with another.
-
-    Few possible outputs may be equal by chance: then longer calls decide, where they are cheap or where the
-    equality would mean a fixed seed. Who is called one draw at a time may be slow: no draw is made that would
-    tell nothing.
-    """
-    slow = callee.one_at_a_time
-    seen: list[NDArray[np.uint64]] = []
-
-    def probe(key: int, draws: int) -> NDArray[np.uint64]:
-        seen.append(probed(callee, x, seed, key, draws))
-        return seen[-1]
-
-    for draws in (_PROBE_SLOW if slow else _PROBE, *_LONGER[slow]):
-        first, other = probe(0, draws), probe(1, _GLANCE if slow else draws)
-        if other.size < draws and np.array_equal(first[: other.size], other):
-            other = probe(1, draws)
-        again = probe(0, draws) if callee.takes_rng or not slow else other
-        constant = np.unique(np.concatenate(seen)).size == 1
-        suspicious = bool(np.array_equal(first, other))
-        if constant or telling(first) or (slow and not suspicious):
-            break
-    repeats = suspicious and telling(first)
-    replays = callee.takes_rng and bool(np.array_equal(first, again))
-    return Habits(
-        seen=sum(keys.size for keys in seen),
-        constant=constant,
-        repeats=repeats,
-        replays=replays,
-        digest=digest_of(seen[0]),
-        own=None if repeats or replays or not telling(first) else digest_of(first),
-    )
-
-
-def probed(
-    callee: Callee, x: object, seed: int, key: int = 0, draws: int | None = None
-) -> NDArray[np.uint64]:
-    """A few outputs on one input, as keys that are equal for equal outputs."""
-    draws = draws or (_PROBE_SLOW if callee.one_at_a_time else _PROBE)
-    return draw_encoded(callee, x, draws, stream(seed, _PHASE_PROBE, key)).keys
-
-
-def digest_of(keys: NDArray[np.uint64]) -> str:
-    """A short name of these outputs."""
-    return hashlib.blake2b(keys.tobytes(), digest_size=8).hexdigest()
-
-
-def telling(keys: NDArray[np.uint64]) -> bool:
-    """Whether the same outputs again, from fresh noise, would be a miracle: probability below 1e-8, about.
-
-    Estimated from how often two of these outputs are equal.
-    """
-    _, counts = np.unique(keys, return_counts=True)
-    collision = float(((counts / keys.size) ** 2).sum())
-    return bool(collision < 1 and -keys.size * math.log(collision) > -math.log(_MIRACLE))
-
-
 @dataclass(frozen=True)
 class Stock:
     """Outputs of one long call on each input, for a mechanism that repeats its draws at every call.
@@ -299,6 +223,15 @@ class Stock:
         labels = rng.random(n) < 0.5
         low, high = self.low.rows(np.flatnonzero(~labels)), self.high.rows(np.flatnonzero(labels))
         return labelled(low, high, labels, self.pair)
+
+
+def one_by_one(callee: Callee) -> Callee:
+    """The same mechanism, each draw a call of its own."""
+
+    def call(x: Any, n: int, rng: np.random.Generator) -> Any:
+        return [_draw_any(callee, x, 1, rng)[0] for _ in range(n)]
+
+    return replace(callee, call=call, one_at_a_time=True)
 
 
 def within(callee: Callee, seconds: float) -> Callee:

@@ -21,9 +21,10 @@ from dplitmus.claim import Claim
 from dplitmus.counts import SideCounts, VoteCounts
 from dplitmus.errors import MechanismError, one_of, probability
 from dplitmus.forecast import majority
+from dplitmus.habits import dependent_draws, habits
 from dplitmus.mechanisms.base import as_callee
 from dplitmus.neighbours import zeros_and_ones
-from dplitmus.samples import checked_dimension, checked_samples, checked_seed, draw, habits, plan, stream
+from dplitmus.samples import checked_dimension, checked_samples, checked_seed, draw, plan, stream
 from dplitmus.verdict import Note, Verdict
 
 if TYPE_CHECKING:
@@ -204,6 +205,9 @@ def sanity_check(
             code="DP405",
             help="draw from the rng that is passed in; draws that repeat certify nothing",
         )
+
+    if seen.shares:
+        raise dependent_draws(callee)
 
     def count_chunk(chunk: int, size: int) -> VoteCounts:
         sides = []

@@ -24,8 +24,9 @@ import numpy as np
 from dplitmus import isolation
 from dplitmus.adapters import mechanism_of
 from dplitmus.errors import InputError, MechanismError, in_words, one_line
+from dplitmus.habits import digest_of, probed, telling
 from dplitmus.mechanisms.base import as_callee
-from dplitmus.samples import digest_of, probed, telling, within
+from dplitmus.samples import one_by_one, within
 from dplitmus.target import load, resolved
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Handling(NamedTuple):
     call_timeout: float | None = None
     isolate: bool = False
     memory_limit: int | None = None  # bytes, in an isolated process
+    one_by_one: bool = False  # each draw is a call of its own: those of one call would not be independent
 
 
 class Packed(NamedTuple):
@@ -76,8 +78,10 @@ class Parcel:
         if how.isolate:
             inner = replace(self, handling=Handling())
             limits = isolation.Limits(how.call_timeout, how.memory_limit)
-            return replace(callee, call=isolation.Isolated(inner, callee.name, limits))
-        return callee if how.call_timeout is None else within(callee, how.call_timeout)
+            callee = replace(callee, call=isolation.Isolated(inner, callee.name, limits))
+        elif how.call_timeout is not None:
+            callee = within(callee, how.call_timeout)
+        return one_by_one(callee) if how.one_by_one else callee
 
     @cached_property
     def packed(self) -> Packed:

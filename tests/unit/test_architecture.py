@@ -21,6 +21,7 @@ LAYERS = [
     ["target"],
     ["outputs"],
     ["samples"],
+    ["habits"],
     ["forecast"],
     ["counts"],
     ["bounds", "evidence", "prospects", "certificate"],

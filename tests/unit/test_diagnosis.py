@@ -14,10 +14,10 @@ import dplitmus
 from dplitmus import diagnosis
 from dplitmus.claim import Claim
 from dplitmus.diagnosis.subject import Subject, examined, step_of
+from dplitmus.habits import habits
 from dplitmus.mechanisms.base import as_callee
 from dplitmus.mechanisms.zoo import ZOO
 from dplitmus.neighbours import as_pairs
-from dplitmus.samples import habits
 from dplitmus.target import zoo_setting
 from dplitmus.verdict import Note
 

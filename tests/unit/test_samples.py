@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import dplitmus
 from dplitmus import samples
 from dplitmus.errors import InputError, MechanismError
 from dplitmus.mechanisms.base import as_callee
-from dplitmus.samples import habits
 
 
 @given(st.integers(1, 10**9), st.integers(1, 10**7))
@@ -104,49 +102,3 @@ def test_the_mechanism_gets_its_own_copy_of_the_input() -> None:
     draw(keeps)
     draw(keeps)
     assert seen[0] is not seen[1]
-
-
-def coin(x: float, draw: float) -> float:
-    return x if draw < 0.73 else 1 - x
-
-
-def seeded_coins(x: float, n: int, rng: np.random.Generator) -> Any:
-    return [coin(x, draw) for draw in np.random.default_rng(3).random(n)]
-
-
-def test_a_slow_mechanism_is_drawn_from_no_more_than_needed() -> None:
-    """Two draws from another stream show that there is no fixed seed; who takes no stream cannot replay."""
-    calls: list[float] = []
-
-    def noisy(x: float, rng: np.random.Generator) -> float:
-        calls.append(x)
-        return x + rng.laplace()
-
-    def own(x: float) -> float:
-        calls.append(x)
-        return float(np.random.default_rng().laplace())
-
-    for function, expected, replays in ((noisy, 16 + 2 + 16, True), (own, 16 + 2, False)):
-        calls.clear()
-        seen = habits(as_callee(dplitmus.each(function)), 0.0, 1)
-        assert (expected, expected, replays, False) == (len(calls), seen.seen, seen.replays, seen.repeats)
-
-
-def test_a_fixed_seed_shows_in_few_different_outputs_too() -> None:
-    """Sixty-four coins that fall alike from two streams are no chance; after sixteen, more are tossed."""
-    own = np.random.default_rng(3)
-    restarted = dplitmus.each(lambda x, rng: coin(x, np.random.default_rng(3).random()))
-    one_by_one = dplitmus.each(lambda x, rng: coin(x, rng.random()))
-    cases: list[tuple[Any, tuple[bool, bool, bool]]] = [
-        (seeded_coins, (True, True, False)),
-        (lambda x, n, rng: [coin(x, draw) for draw in rng.random(n)], (False, True, False)),
-        (lambda x, n, rng: np.where(own.random(n) < 0.73, x, 1 - x), (False, False, False)),
-        (one_by_one, (False, True, False)),
-        (restarted, (False, True, True)),
-    ]
-    for mechanism, expected in cases:
-        seen = habits(as_callee(mechanism), 0.0, 1)
-        assert expected == (seen.repeats, seen.replays, seen.constant)
-    audited = dplitmus.audit(seeded_coins, epsilon=1.0, neighbours=[(0.0, 1.0)], samples=5000, seed=1)
-    assert audited.verdict == "not-found"
-    assert "DP305" in [note.code for note in audited.notes]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dplitmus.diagnosis.subject import Subject
-    from dplitmus.samples import Habits
+    from dplitmus.habits import Habits
 
 
 def notes(subject: Subject) -> Iterator[Note]:
@@ -76,8 +76,15 @@ def seeds(subject: Subject) -> Iterator[Note]:
     if habits.constant and (subject.violated or not np.isin(low.keys, high.keys).any()):
         yield Note(
             "DP304",
-            f"{habits.seen} outputs on one input are all the same: the noise is missing, switched off, or "
-            "seeded anew at every draw.",
+            f"{habits.seen} outputs on one input are all the same: the noise is missing, switched off, "
+            "seeded anew at every draw, or kept from the first call on (with isolate each call starts anew).",
+        )
+    if habits.shares:
+        yield Note(
+            "DP307",
+            "all outputs of one call are the same, or a few of them again and again, and those of the next "
+            "call are others: the noise is drawn once for a whole batch. Differences between the records of "
+            "a batch come out without noise. For this audit each draw was a call of its own.",
         )
     if habits.repeats:
         yield Note(

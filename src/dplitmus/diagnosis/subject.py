@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dplitmus.claim import Claim
+    from dplitmus.habits import Habits
     from dplitmus.mechanisms.base import Callee
     from dplitmus.neighbours import Pair
     from dplitmus.outputs import Batch, Encoded
-    from dplitmus.samples import Habits, Stock
+    from dplitmus.samples import Stock
 
     Floats = NDArray[np.float64]
 
@@ -43,7 +44,6 @@ class Outputs:
     values: Floats  # (n, k)
     keys: NDArray[np.uint64]
     names: dict[int, str]
-    calls: NDArray[np.intp]  # in which call each was made; -1 for draws of the search
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -168,7 +168,7 @@ class Subject:
         drawn = self._call(x, draws, _PHASE_OTHER + number)
         if drawn is None:
             return None
-        rows = Outputs(drawn.values, drawn.keys, drawn.names, np.zeros(len(drawn.keys), dtype=np.intp)).plain
+        rows = Outputs(drawn.values, drawn.keys, drawn.names).plain
         return rows if len(rows) >= FEW else None
 
     def shaped(self, vector: Floats) -> Any:
@@ -197,8 +197,7 @@ def examined(
     if stock is not None:
         rows = np.arange(min(_MOST_ROWS, len(stock.low.keys)))
         found = (stock.low.rows(rows), stock.high.rows(rows))
-        calls = np.zeros(rows.size, dtype=np.intp)
-        low, high = (Outputs(part.values, part.keys, part.names, calls) for part in found)
+        low, high = (Outputs(part.values, part.keys, part.names) for part in found)
         return low, high
     return tuple(  # type: ignore[return-value]
         _gathered(_fresh(callee, x, seed, side, fresh), sample, label=bool(side))
@@ -223,18 +222,15 @@ def _gathered(parts: list[Encoded], sample: Batch | None, *, label: bool) -> Out
     """All outputs on one input; narrower rows are padded with NaN."""
     values, keys = [part.values for part in parts], [part.keys for part in parts]
     names = {key: name for part in parts for key, name in part.names.items()}
-    calls = [np.full(len(part.keys), call) for call, part in enumerate(parts)]
     if sample is not None:
         mine = np.flatnonzero(sample.labels == label)[-_MOST_ROWS:]
         values, keys = [*values, sample.values[mine]], [*keys, sample.keys[mine]]
-        calls.append(np.full(mine.size, -1))
         names |= sample.names
     if not values:
-        nothing = np.zeros(0, dtype=np.intp)
-        return Outputs(np.zeros((0, 0)), nothing.astype(np.uint64), {}, nothing)
+        return Outputs(np.zeros((0, 0)), np.zeros(0, dtype=np.uint64), {})
     columns = max(part.shape[1] for part in values)
     padded = [np.pad(part, ((0, 0), (0, columns - part.shape[1])), constant_values=np.nan) for part in values]
-    return Outputs(np.concatenate(padded), np.concatenate(keys), names, np.concatenate(calls))
+    return Outputs(np.concatenate(padded), np.concatenate(keys), names)
 
 
 def step_of(numbers: Floats) -> float | None:

@@ -98,15 +98,6 @@ def repeated(subject: Subject) -> Iterator[Note]:
     ]
     if not columns:
         return
-    keys = subject.sides[0].keys[subject.sides[0].is_plain]
-    calls = subject.sides[0].calls[subject.sides[0].is_plain]
-    if _one_per_call(keys, calls):
-        yield Note(
-            "DP307",
-            "all outputs of one call are the same, and those of the next call are others: the noise is drawn "
-            "once for a whole batch. Differences between the records of a batch come out without noise.",
-        )
-        return
     for place in columns:
         numbers = rows[:, place]
         found, counts = np.unique(numbers[~np.isin(numbers, _atoms(numbers))], return_counts=True)
@@ -128,13 +119,6 @@ def repeated(subject: Subject) -> Iterator[Note]:
 def _candidates(found: Floats, counts: NDArray[np.intp], other: Floats) -> bool:
     """Whether the other input gives the same values: a choice among candidates, no noise that is added."""
     return bool(counts[np.isin(found, other)].sum() > counts.sum() / 2)
-
-
-def _one_per_call(keys: NDArray[np.uint64], calls: NDArray[np.intp]) -> bool:
-    by_call = [np.unique(keys[calls == call]) for call in range(int(calls.max(initial=-1)) + 1)]
-    by_call = [found for found in by_call if found.size]
-    alone = len(by_call) > 1 and all(found.size == 1 for found in by_call)
-    return alone and np.unique(np.concatenate(by_call)).size == len(by_call)
 
 
 def _atoms(numbers: Floats) -> Floats:

@@ -1,0 +1,172 @@
+"""What a mechanism does with its generator and its calls, before and after anything is made of its draws.
+
+Takes a mechanism and an input; gives what a few small calls show: is there a fixed seed, can a run be
+replayed, are the draws of a call independent? Evidence from draws that depend on each other is none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import pdtrc
+
+from dplitmus.errors import MechanismError
+from dplitmus.samples import draw_encoded, stream
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dplitmus.mechanisms.base import Callee
+
+_PROBE, _PROBE_SLOW = 64, 16  # draws of each call
+_GLANCE = 2  # of which so many mostly show that another stream gives other outputs
+_LONGER = {False: (256, 1024), True: (64,)}  # where these do not tell: batched, and one draw at a time
+_MIRACLE = 1e-8
+_SHARED = 40  # repetitions of outputs inside calls that are no chance: see `_share`
+_CALLS, _OF_EACH = 96, 4  # calls, and draws of each, the last two of which are compared
+_COLUMNS = 16  # of which the numbers are compared
+_SURE = 1e-9  # how improbable a coincidence must be
+_DEVIATIONS, _SKEWED = 6.5, 8.0  # the same for correlations, and for numbers of equal draws
+_RARE = 10.0  # expected number of equal draws below which it is a Poisson number
+_PHASE_PROBE, _PHASE_CALLS = 30, 31
+
+
+class Habits(NamedTuple):
+    """How a mechanism treats its generator, as far as three small calls on one input show."""
+
+    seen: int  # outputs
+    constant: bool  # all of them are the same
+    repeats: bool  # another generator, the same outputs: there is a fixed seed inside
+    replays: bool  # the same generator, the same outputs
+    shares: bool  # the draws of one call are equal, those of another call are others
+    digest: str = ""  # of the first outputs: another run can see whether the mechanism is the same
+    own: str | None = None  # the same, if noise of its own made them: another run must not see them again
+
+
+def habits(callee: Callee, x: object, seed: int) -> Habits:
+    """Call the mechanism twice with one random stream, and once with another.
+
+    Few possible outputs may be equal by chance: then longer calls decide, where they are cheap or where the
+    equality would mean a fixed seed. Who is called one draw at a time may be slow: no draw is made that would
+    tell nothing.
+    """
+    slow = callee.one_at_a_time
+    seen: list[NDArray[np.uint64]] = []
+
+    def probe(key: int, draws: int) -> NDArray[np.uint64]:
+        seen.append(probed(callee, x, seed, key, draws))
+        return seen[-1]
+
+    for draws in (_PROBE_SLOW if slow else _PROBE, *_LONGER[slow]):
+        first, other = probe(0, draws), probe(1, _GLANCE if slow else draws)
+        if other.size < draws and np.array_equal(first[: other.size], other):
+            other = probe(1, draws)
+        again = probe(0, draws) if callee.takes_rng or not slow else other
+        constant = np.unique(np.concatenate(seen)).size == 1
+        suspicious = bool(np.array_equal(first, other))
+        shares = not slow and _share(first, other)
+        if constant or shares or telling(first) or (slow and not suspicious):
+            break
+    repeats = suspicious and telling(first)
+    replays = callee.takes_rng and bool(np.array_equal(first, again))
+    return Habits(
+        seen=sum(keys.size for keys in seen),
+        constant=constant,
+        repeats=repeats,
+        replays=replays,
+        shares=shares,
+        digest=digest_of(seen[0]),
+        own=None if repeats or replays or not telling(first) else digest_of(first),
+    )
+
+
+def probed(
+    callee: Callee, x: object, seed: int, key: int = 0, draws: int | None = None
+) -> NDArray[np.uint64]:
+    """A few outputs on one input, as keys that are equal for equal outputs."""
+    draws = draws or (_PROBE_SLOW if callee.one_at_a_time else _PROBE)
+    return draw_encoded(callee, x, draws, stream(seed, _PHASE_PROBE, key)).keys
+
+
+def digest_of(keys: NDArray[np.uint64]) -> str:
+    """A short name of these outputs."""
+    return hashlib.blake2b(keys.tobytes(), digest_size=8).hexdigest()
+
+
+def telling(keys: NDArray[np.uint64]) -> bool:
+    """Whether the same outputs again, from fresh noise, would be a miracle: probability below 1e-8, about.
+
+    Estimated from how often two of these outputs are equal.
+    """
+    _, counts = np.unique(keys, return_counts=True)
+    collision = float(((counts / keys.size) ** 2).sum())
+    return bool(collision < 1 and -keys.size * math.log(collision) > -math.log(_MIRACLE))
+
+
+def _share(first: NDArray[np.uint64], other: NDArray[np.uint64]) -> bool:
+    """Whether outputs come again inside these two calls because draws of a call share their noise.
+
+    They do if many come again, and none of these in both calls. Guarantee: for independent draws this has
+    probability below 1e-9. Proof sketch: given the outputs, all ways to divide 2n of them into two calls of n
+    are equally likely, and there are at least 4^n / (2 sqrt(n)). If K outputs come several times, K + R times
+    in all, at most 2^(2n - R) ways keep each of these K together. So the probability is at most
+    2 sqrt(n) 2^-R: for R >= 40, and all lengths of a probe together, about 1e-10.
+    """
+    _, kind = np.unique(np.concatenate([first, other]), return_inverse=True)
+    here, there = (np.bincount(part, minlength=kind.max() + 1) for part in np.split(kind, [first.size]))
+    again = here + there > 1
+    together = bool(((here == 0) | (there == 0))[again].all())
+    return together and int((here + there - 1)[again].sum()) >= _SHARED
+
+
+def check_independence(callee: Callee, x: object, seed: int) -> None:
+    """Refuse a mechanism two draws of which depend on each other if they come from one call (DP407).
+
+    Before somebody is accused: bets and binomial bounds hold for independent draws. Tried on two draws
+    of many small calls, by whether they are equal and by how their numbers go together. To permute the second
+    ones changes nothing if they are independent: so mean and variance of both are known, whatever their law.
+    """
+    rng = stream(seed, _PHASE_CALLS)
+    calls = [draw_encoded(callee, x, _OF_EACH, rng) for _ in range(_CALLS)]
+    keys = np.array([call.keys[-2:] for call in calls])
+    columns = min(call.values.shape[1] for call in calls)
+    values = np.array([call.values[-2:, : min(columns, _COLUMNS)] for call in calls])
+    if _equal_too_often(keys) or any(_go_together(values[:, :, k]) for k in range(values.shape[2])):
+        raise dependent_draws(callee)
+
+
+def dependent_draws(callee: Callee) -> MechanismError:
+    """DP407: what cannot be judged."""
+    return MechanismError(
+        f"{callee.name}: the draws of one call depend on each other, and so they certify nothing",
+        code="DP407",
+        help="make n independent draws, or lift a function that makes one: dplitmus.each(f)",
+    )
+
+
+def _equal_too_often(keys: NDArray[np.uint64]) -> bool:
+    """Whether two draws of a call are equal more often than draws of two calls are."""
+    equal = (keys[:, :1] == keys[:, 1]).astype(float)
+    found, expected = float(np.trace(equal)), float(equal.sum() / len(keys))
+    if expected < _RARE:
+        return bool(pdtrc(found - 1, expected) < _SURE) if found else False
+    return abs(found - expected) > _SKEWED * _deviation(equal)
+
+
+def _go_together(numbers: NDArray[np.float64]) -> bool:
+    """Whether large first draws come with large second ones, or with small ones."""
+    ranks = (
+        np.unique(numbers, return_inverse=True)[1].reshape(numbers.shape).astype(float)
+    )  # NaN: the largest
+    ranks -= ranks.mean(axis=0)
+    products = np.outer(ranks[:, 0], ranks[:, 1])
+    return abs(float(np.trace(products))) > _DEVIATIONS * _deviation(products)
+
+
+def _deviation(scores: NDArray[np.float64]) -> float:
+    """Of the sum of scores[i, p(i)] over all permutations p (Hoeffding 1951)."""
+    centred = scores - scores.mean(axis=0) - scores.mean(axis=1, keepdims=True) + scores.mean()
+    return math.sqrt(float(np.square(centred).sum()) / (len(scores) - 1))
