@@ -78,9 +78,10 @@ def find(sample: Batch, epsilon: float, *, level: str = "ideal") -> Rule | None:
 
 def _candidates(sample: Batch, ceiling: float) -> Iterator[Rule]:
     yield from _symbols(sample, ceiling)
-    if sample.names and np.isin(sample.keys, np.array(list(sample.names), dtype=np.uint64)).all():
-        return  # the numbers of symbols are their lengths: not what a person would look at
     columns = sample.values.shape[1]
+    named = bool(sample.names) and np.isin(sample.keys, np.array(list(sample.names), dtype=np.uint64)).all()
+    if named and columns == 1:
+        return  # the numbers of symbols are their lengths: not what a person would look at
     if columns == 1:
         yield from _thresholds(sample, "value", 0, "y", ceiling)
     else:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import pdtrc
 
 from dplitmus.errors import MechanismError
-from dplitmus.samples import draw_encoded, stream
+from dplitmus.samples import draw_calls, draw_encoded, stream
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -129,11 +129,9 @@ def check_independence(callee: Callee, x: object, seed: int) -> None:
     of many small calls, by whether they are equal and by how their numbers go together. To permute the second
     ones changes nothing if they are independent: so mean and variance of both are known, whatever their law.
     """
-    rng = stream(seed, _PHASE_CALLS)
-    calls = [draw_encoded(callee, x, _OF_EACH, rng) for _ in range(_CALLS)]
-    keys = np.array([call.keys[-2:] for call in calls])
-    columns = min(call.values.shape[1] for call in calls)
-    values = np.array([call.values[-2:, : min(columns, _COLUMNS)] for call in calls])
+    drawn = draw_calls(callee, x, _OF_EACH, _CALLS, stream(seed, _PHASE_CALLS))
+    keys = drawn.keys.reshape(_CALLS, _OF_EACH)[:, -2:]
+    values = drawn.values[:, :_COLUMNS].reshape(_CALLS, _OF_EACH, -1)[:, -2:]
     if _equal_too_often(keys) or any(_go_together(values[:, :, k]) for k in range(values.shape[2])):
         raise dependent_draws(callee)
 

@@ -34,6 +34,7 @@ _NAN_BITS = np.uint64(0x7FF8000000000000)
 _MISSING_BITS = np.uint64(0x7FF8000000000001)
 MISSING = float(_MISSING_BITS.view(np.float64))  # a NaN that says: this output has no such number
 _WIDEST = 64  # numbers of outputs whose lengths differ
+_SCALARS = (bool, int, float, np.number, np.bool_)
 
 
 @dataclass(frozen=True)
@@ -183,6 +184,11 @@ def missing(values: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.asarray(np.ascontiguousarray(values).view(np.uint64) == _MISSING_BITS)
 
 
+def has_numbers(batch: Batch) -> bool:
+    """Whether there is any number among the outputs."""
+    return not np.isnan(batch.values).all()
+
+
 def join(batches: Sequence[Batch]) -> Batch:
     """One batch of several, in their order, with the columns of the widest."""
     if len(batches) == 1:
@@ -226,7 +232,8 @@ def encode(outputs: Any) -> Encoded:
     """Split n outputs into numbers and keys; -0.0 equals 0.0 and all NaN are equal.
 
     What is no number is a symbol, told apart by its repr; its number is its length, if it has one. Lists of
-    floats are rows, also where their lengths differ: then they are padded.
+    numbers are rows, also where their lengths differ: then they are padded. Lists with numbers in them, and
+    dicts, are symbols whose numbers are seen, too, each in its place.
     """
     array = outputs if isinstance(outputs, np.ndarray) else _as_array(outputs)
     if array.dtype.kind in "biuf":
@@ -248,31 +255,50 @@ def _encode_symbols(items: Sequence[Any]) -> Encoded:
     return Encoded(np.array([[_number_of(item)] for item in items]).reshape(-1, 1), keys, names)
 
 
-def _row_of(item: object) -> NDArray[np.float64] | None:
-    """The numbers of a list of floats; of nothing else, nor of an empty one."""
-    if not isinstance(item, (list, tuple, np.ndarray)):
+class _Row(NamedTuple):
+    """The numbers of a list, and whether there is nothing else in it."""
+
+    numbers: NDArray[np.float64]
+    plain: bool
+
+
+def _row_of(item: object) -> _Row | None:
+    """The numbers of a list, NaN in other places; None if there are none, or if it is no list."""
+    if isinstance(item, dict):
+        item = [item[key] for key in sorted(item, key=repr)]
+        plain = False
+    elif isinstance(item, (list, tuple, np.ndarray)):
+        plain = True
+    else:
         return None
     try:
         array = np.asarray(item)
     except (TypeError, ValueError, OverflowError):
-        return None
-    return array.reshape(-1).astype(np.float64) if array.dtype.kind == "f" and array.size else None
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind in "biuf":
+        return _Row(array.reshape(-1).astype(np.float64), plain) if array.size else None
+    parts = item.reshape(-1) if isinstance(item, np.ndarray) else item
+    numbers = [_number_of(part) if isinstance(part, _SCALARS) else math.nan for part in parts]
+    return _Row(np.array(numbers), plain=False) if not all(map(math.isnan, numbers)) else None
 
 
-def _encode_rows(items: Sequence[Any], rows: Sequence[NDArray[np.float64] | None]) -> Encoded:
+def _encode_rows(items: Sequence[Any], rows: Sequence[_Row | None]) -> Encoded:
     """Rows of different lengths, with symbols among them."""
-    others: list[int] = []
-    by_length: dict[int, list[int]] = {}
-    for k, row in enumerate(rows):
-        (others if row is None else by_length.setdefault(row.size, [])).append(k)
-    symbols = _encode_symbols([items[k] for k in others])
-    columns = min(max(by_length), _WIDEST)
+    columns = min(max(row.numbers.size for row in rows if row), _WIDEST)
     values = np.full((len(rows), columns), MISSING)
     keys = np.zeros(len(rows), dtype=np.uint64)
+    others = [k for k, row in enumerate(rows) if row is None or not row.plain]
+    symbols = _encode_symbols([items[k] for k in others])
     values[others, :1], keys[others] = symbols.values, symbols.keys
+    by_length: dict[int, list[int]] = {}
+    for k, row in enumerate(rows):
+        if row is not None:
+            by_length.setdefault(row.numbers.size, []).append(k)
     for length, alike in by_length.items():
-        numbers = np.array([rows[k] for k in alike])
-        values[alike, :length], keys[alike] = numbers[:, :columns], row_keys(numbers)
+        numbers = np.array([row.numbers for row in (rows[k] for k in alike) if row])
+        values[alike, :length] = numbers[:, :columns]
+        plain = np.array([row.plain for row in (rows[k] for k in alike) if row])
+        keys[np.array(alike)[plain]] = row_keys(numbers[plain])
     return Encoded(values, keys, symbols.names)
 
 
@@ -356,11 +382,13 @@ def _symbol_key(text: str) -> int:
 
 
 def _number_of(item: object) -> float:
-    if isinstance(item, (bool, int, float, np.number)) and not isinstance(item, np.complexfloating):
+    if isinstance(item, _SCALARS) and not isinstance(item, np.complexfloating):
         try:
             return float(item)
         except OverflowError:  # a whole number beyond all floats
             return math.inf if item > 0 else -math.inf
-    if not hasattr(item, "__len__"):
+    try:
+        length = len(item)  # type: ignore[arg-type]
+    except TypeError:  # an array of no dimension has a method, and no length
         return math.nan
-    return float(len(item)) if len(item) or isinstance(item, str) else MISSING
+    return float(length) if length or isinstance(item, str) else MISSING

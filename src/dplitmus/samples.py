@@ -167,6 +167,13 @@ def draw_encoded(callee: Callee, x: object, n: int, rng: np.random.Generator) ->
     return _draw(callee, x, n, rng).encoded
 
 
+def draw_calls(callee: Callee, x: object, n: int, calls: int, rng: np.random.Generator) -> Encoded:
+    """So many calls of n draws each, one after the other."""
+    parts = [_draw(callee, x, n, rng).outputs for _ in range(calls)]
+    together = encode_together(parts)
+    return encode([output for part in parts for output in part]) if together is None else together
+
+
 def _draw(callee: Callee, x: object, n: int, rng: np.random.Generator) -> _Drawn:
     if callee.on_error == "symbol":
         return _Drawn(_one_by_one(callee, x, n, rng))

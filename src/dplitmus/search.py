@@ -43,7 +43,7 @@ from dplitmus.chunks import Chunk
 from dplitmus.forecast.common import Common
 from dplitmus.forecast.panel import Judgement, Panel, Together
 from dplitmus.journal import array_as_data, array_from_data, batch_as_data, batch_from_data, whole
-from dplitmus.outputs import join
+from dplitmus.outputs import has_numbers, join
 from dplitmus.samples import Stock, stream
 from dplitmus.verdict import Moment
 
@@ -66,7 +66,7 @@ _GROWTH_PATIENT = 0.15  # where nothing depends on stopping early
 _FIRST = 2  # rows of the first chunk, and more of all others
 _SEQUENTIAL = 16384  # draws on a pair up to which nothing is in flight, where draws are cheap
 _EARLY, _LATE = 128, 1024  # draws on a pair, where they are dear
-_YOUNG = 1024  # draws on a pair up to which longer outputs are a reason to begin anew
+_YOUNG = 1024  # draws on a pair up to which longer outputs, or the first numbers, are a reason to begin anew
 _IN_FLIGHT = 8  # chunks
 _LARGEST_VALUES, _LARGEST_ROWS = 2**20, 2**16  # of a chunk
 _LEARNT_ROWS = 2**15  # of a chunk that travel back to be learned from; few, once the panel has converged
@@ -210,9 +210,11 @@ class Judge:
 
 
 def _outgrown(arm: Arm, learnt: Batch) -> bool:
-    """Whether outputs are longer than those that its panel knows, early enough for another one."""
-    known = arm.panel.shape.values.shape[1] if arm.panel is not None else 0
-    return arm.judged <= _YOUNG and learnt.values.shape[1] > known
+    """Whether outputs are longer than those that its panel knows, or the first numbers, early enough."""
+    if arm.panel is None or arm.judged > _YOUNG:
+        return False
+    longer = learnt.values.shape[1] > arm.panel.shape.values.shape[1]
+    return longer or (not arm.panel.numeric and has_numbers(learnt))
 
 
 def tally_as_data(counts: NDArray[np.int64]) -> list[list[int]]:

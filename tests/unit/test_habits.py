@@ -110,6 +110,7 @@ INDEPENDENT: dict[str, Callable[..., Any]] = {
     "two hundred words": lambda x, n, rng: [f"word {k}" for k in rng.integers(0, 200, n)],
     "few and many": lambda x, n, rng: np.where(rng.random(n) < 0.4, x, rng.laplace(size=n)),
     "not a number": lambda x, n, rng: np.where(rng.random(n) < 0.3, np.nan, rng.laplace(size=n)),
+    "lists of whole numbers": lambda x, n, rng: [[1] * int(k) for k in rng.integers(1, 3, n)],
     "lengths": lambda x, n, rng: [[0.5] * int(k) for k in rng.integers(1, 4, n)],
     "always the same": lambda x, n, rng: np.full(n, x),
 }

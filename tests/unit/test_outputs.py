@@ -127,17 +127,39 @@ def test_moves_of_any_size_are_numbers(size: float) -> None:
     assert geometry.moves.tolist() == [1.0]
 
 
-def test_lists_of_floats_are_rows_whatever_their_lengths() -> None:
+def test_lists_of_numbers_are_rows_whatever_their_lengths() -> None:
     outputs = [[0.5, 1.5], [2.5], np.array([0.5, 1.5]), [], None, [1, 2], (0.5, math.nan)]
     encoded = encode(outputs)
     assert encoded.values.shape == (len(outputs), 2)
     np.testing.assert_array_equal([[0.5, 1.5], [2.5, math.nan]], encoded.values[:2])
-    rows = [[False] * 2, [False, True], [False] * 2, [True] * 2, [False, True], [False, True], [False] * 2]
+    rows = [[False] * 2, [False, True], [False] * 2, [True] * 2, [False, True], [False] * 2, [False] * 2]
     assert missing(encoded.values).tolist() == rows
-    assert set(encoded.names.values()) == {"[]", "None", "[1, 2]"}
+    assert set(encoded.names.values()) == {"[]", "None"}
     assert encoded.keys[0] == encoded.keys[2] == encode(np.array([[0.5, 1.5]])).keys[0]
     assert encoded.keys[1] == encode([[2.5], [3.5]]).keys[0]
+    assert encoded.keys[5] == encode(np.array([[1, 2]])).keys[0]
     assert len(set(encoded.keys.tolist())) == len(outputs) - 1
+
+
+def test_numbers_are_seen_among_other_things_each_in_its_place() -> None:
+    outputs = [
+        ("a", 1.5, None),
+        ("b", 1.5, None),
+        {"v": 2, "k": "a"},
+        ("a", "b"),
+        (True, 10**400),
+        {"v": 3.0},
+    ]
+    encoded = encode(outputs)
+    nan = math.nan
+    rows = [[nan, 1.5, nan], [nan, 1.5, nan], [nan, 2, nan], [2, nan, nan], [1, math.inf, nan], [3, nan, nan]]
+    np.testing.assert_array_equal(rows, encoded.values)
+    assert len(set(encoded.keys.tolist())) == len(outputs)
+    assert {repr(output)[:200] for output in outputs[:4]} <= set(encoded.names.values())
+    for k, output in enumerate(outputs):
+        assert encode([output, "other"]).keys[0] == encoded.keys[k], "in any company"
+    strange = [np.array("a"), np.array(["a", None, 2], dtype=object), [[1, 2], [3]], [1j, 2], {}, ("a", [2])]
+    np.testing.assert_array_equal([[nan, nan, 2]], encode(strange).values[1:2])
 
 
 def test_batches_of_different_widths_are_joined_in_that_of_the_widest() -> None:

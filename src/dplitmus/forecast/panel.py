@@ -25,7 +25,7 @@ from dplitmus.forecast.features import Atoms, Coordinates, Decorrelated, Ramps, 
 from dplitmus.forecast.noise import Noise
 from dplitmus.forecast.order import clipped
 from dplitmus.forecast.tables import Edges, Regions, Symbols, Tree
-from dplitmus.outputs import join
+from dplitmus.outputs import has_numbers, join
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,6 +106,7 @@ class Panel:
     prior: Floats
     log_weights: Floats
     shape: Batch  # no outputs, in the columns that the experts know
+    numeric: bool  # whether there are experts for numbers
     past: list[Batch] = field(default_factory=list)
     taught: Floats = field(default_factory=lambda: np.zeros(0))  # draws at each expert's last fit
     draws: int = 0
@@ -131,7 +132,7 @@ class Panel:
 
         `common` and `together` are what the panels of several pairs share.
         """
-        numeric = batch.values.shape[1] > 0 and not np.isnan(batch.values).all()
+        numeric = has_numbers(batch)
         shaped = batch.geometry is not None
         raw_too = batch.geometry is None or not batch.geometry.trivial
         # Strings and the like have no geometry: their table is the only expert with much to say.
@@ -163,7 +164,9 @@ class Panel:
         kinds, _, experts = zip(*members, strict=True)
         taught = np.zeros(prior.size)
         shape = batch.rows(slice(0, 0))
-        return cls(list(experts), kinds, prior, np.log(prior), shape, taught=taught, together=together)
+        return cls(
+            list(experts), kinds, prior, np.log(prior), shape, numeric, taught=taught, together=together
+        )
 
     def twin(self) -> Panel:
         """A copy that judges and that later learning does not reach."""
