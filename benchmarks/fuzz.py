@@ -36,10 +36,10 @@ from dplitmus.dispatch import Dispatch
 from dplitmus.errors import DplitmusError
 from dplitmus.executors import Inline
 from dplitmus.journal import Journal
+from dplitmus.judging import Judge
 from dplitmus.neighbours import as_pairs
 from dplitmus.outputs import encode
 from dplitmus.report import index
-from dplitmus.search import Judge
 from dplitmus.shipping import Parcel
 from dplitmus.text.settings import TextSettings
 

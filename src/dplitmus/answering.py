@@ -18,9 +18,10 @@ from dplitmus.outputs import join
 from dplitmus.verdict import Counterexample, Exam
 
 if TYPE_CHECKING:
+    from dplitmus.arms import Arm
     from dplitmus.chunks import Desk
     from dplitmus.claim import Claim
-    from dplitmus.search import Arm, Search
+    from dplitmus.search import Search
 
 # Fresh draws after a search that stopped early: one simple event needs several times the draws of the panel.
 _LEAST_FRESH, _FRESH_FACTOR = 1250, 10

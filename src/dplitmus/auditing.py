@@ -17,6 +17,7 @@ from dplitmus import diagnosis, distributions
 from dplitmus.adapters import Asked, resolve
 from dplitmus.adapters.program import Program
 from dplitmus.answering import Answers, examine, shares_of
+from dplitmus.arms import Arm
 from dplitmus.chunks import PIECE, Desk
 from dplitmus.diagnosis.subject import Subject, examined
 from dplitmus.dispatch import Dispatch
@@ -27,8 +28,9 @@ from dplitmus.isolation import memory_limit as checked_memory
 from dplitmus.journal import Journal
 from dplitmus.neighbours import LEVELS
 from dplitmus.outputs import join
+from dplitmus.prospects import detectable_epsilon
 from dplitmus.samples import ON_ERROR, Stock, checked_samples, checked_seed, stream
-from dplitmus.search import Arm, Search, detectable_epsilon
+from dplitmus.search import Search
 from dplitmus.shipping import Acquaintance, Handling, Parcel, check_workers
 from dplitmus.target import importable_name
 from dplitmus.verdict import (
@@ -176,7 +178,7 @@ def audit(
         counterexample=answers.counterexample if refuted else None,
         exam=answers.exam,
         pairs=tuple(_summary(arm, search) for arm in arms),
-        detectable=detectable_epsilon(arms, claim, search.explore or search.alpha),
+        detectable=detectable_epsilon((arm.tally for arm in arms), claim, search.explore or search.alpha),
         notes=(
             *_notes(search, answers, seen, left, refuted=refuted),
             *_exceptions(search.raised + answers.raised, on_error),

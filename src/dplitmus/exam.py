@@ -15,20 +15,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from dplitmus import evidence
+from dplitmus.arms import largest_chunk
 from dplitmus.journal import whole
+from dplitmus.judging import tally_as_data, tally_from_data
 from dplitmus.samples import Plan
-from dplitmus.search import largest_chunk, tally_as_data, tally_from_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from dplitmus.arms import Arm
     from dplitmus.certificate import Rule
     from dplitmus.chunks import Chunk, Desk, Examiner
     from dplitmus.forecast.panel import Panel
     from dplitmus.outputs import Batch
-    from dplitmus.search import Arm, Search
+    from dplitmus.search import Search
 
 Answer = TypeVar("Answer")
 _PHASE_REHEARSAL, _PHASE_EXAM = 24, 22

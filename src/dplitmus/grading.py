@@ -21,15 +21,16 @@ from dplitmus import certificate, prospects
 from dplitmus.bounds import Grade
 from dplitmus.exam import marks_by_rule
 from dplitmus.journal import whole
+from dplitmus.judging import Judge
 from dplitmus.outputs import join
-from dplitmus.search import Judge
 
 if TYPE_CHECKING:
+    from dplitmus.arms import Arm
     from dplitmus.certificate import Rule
     from dplitmus.chunks import Chunk
     from dplitmus.exam import Room
+    from dplitmus.judging import Outcome
     from dplitmus.outputs import Batch
-    from dplitmus.search import Arm, Outcome
 
 _PHASE = 25
 _LESSONS, _MOST_LESSONS = 0.5, 2**22  # share of the draws that are learned from; and at most

@@ -1,24 +1,27 @@
 """What the guesses so far promise: the epsilon that a number of further draws would about certify.
 
 Takes correct and wrong guesses per forecast level; gives the level from which on to guess or what guesses of
-each level should count, and a score to compare pairs of inputs by. Estimates that guide the search; nothing
-here certifies anything.
+each level should count, a score to compare pairs of inputs by, and what a run could have seen. Estimates that
+guide the search; nothing here certifies anything.
 """
 
 from __future__ import annotations
 
+import bisect
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import expit, kl_div, ndtri
+from scipy.special import bdtrc, betaincinv, expit, kl_div, ndtri
 
 from dplitmus import evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
+
+    from dplitmus.claim import Claim
 
     Floats = NDArray[np.float64]
 
@@ -210,3 +213,29 @@ def _certified(epsilon: Floats, share: Floats, horizon: Horizon) -> Floats:
     right = np.maximum(guesses * expit(epsilon) - horizon.delta * horizon.draws, 0.0) + _HALF
     not_right = guesses * expit(-epsilon) + _HALF
     return np.asarray(np.log(right / not_right) + ndtri(horizon.alpha) * np.sqrt(1 / right + 1 / not_right))
+
+
+def detectable_epsilon(tallies: Iterable[evidence.Tally], claim: Claim, alpha: float) -> float:
+    """About the smallest true epsilon that the run would have caught with probability 99 %.
+
+    On the best event of each pair, with its M guesses: the claim is refuted by C or more correct ones
+    if P[Bin(M, u) >= C] <= alpha; the answer is the smallest accuracy that gives so many 99 % of the
+    time, as an epsilon. Infinite if even M correct guesses would not have been enough.
+    """
+    ceiling = 1 / (1 + math.exp(-claim.epsilon))
+    smallest = math.inf
+    for tally in tallies:
+        horizon = Horizon(tally.draws, alpha, claim.delta)
+        guesses = best(tally.counts, horizon).guesses
+        needed = _fewest_correct(guesses, ceiling, alpha)
+        if needed <= guesses:
+            accuracy = float(betaincinv(needed, guesses - needed + 1, 0.99))
+            smallest = min(smallest, math.log(accuracy / (1 - accuracy)) if accuracy < 1 else math.inf)
+    return smallest
+
+
+def _fewest_correct(guesses: int, ceiling: float, alpha: float) -> int:
+    """The smallest C with P[Bin(guesses, ceiling) >= C] <= alpha; guesses + 1 if there is none."""
+    return bisect.bisect_left(
+        range(guesses + 1), x=True, key=lambda correct: bool(bdtrc(correct - 1, guesses, ceiling) <= alpha)
+    )

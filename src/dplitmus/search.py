@@ -26,36 +26,34 @@ overtaken by a copy of itself (`dispatch`), with the same stream and answer.
 
 from __future__ import annotations
 
-import bisect
 import copy
 import math
 import time
 from collections import deque
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import bdtrc, betaincinv
 
 from dplitmus import evidence, prospects
 from dplitmus.chunks import Chunk
 from dplitmus.forecast.common import Common
-from dplitmus.forecast.panel import Judgement, Panel, Together
-from dplitmus.journal import array_as_data, array_from_data, batch_as_data, batch_from_data, whole
-from dplitmus.outputs import has_numbers, join
-from dplitmus.samples import Stock, stream
+from dplitmus.forecast.panel import Panel, Together
+from dplitmus.judging import Judge
+from dplitmus.outputs import join
+from dplitmus.samples import stream
 from dplitmus.verdict import Moment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from dplitmus.arms import Arm
     from dplitmus.chunks import Desk, Pending
     from dplitmus.claim import Claim
-    from dplitmus.neighbours import Pair
-    from dplitmus.outputs import Batch
+    from dplitmus.judging import Outcome
     from dplitmus.shipping import Parcel
 
 _PHASE_SEARCH, _PHASE_BANDIT = 20, 21
@@ -63,174 +61,14 @@ _GROWTH_EARLY, _GROWTH = 0.05, 0.03  # size of a chunk, as a share of the pair's
 # Where draws are dear workers must not wait for the panel: fewer chunks to judge.
 _GROWTH_SLOW_EARLY, _GROWTH_SLOW, _GROWTH_SLOW_LATE = 0.16, 0.12, 0.08
 _GROWTH_PATIENT = 0.15  # where nothing depends on stopping early
-_FIRST = 2  # rows of the first chunk, and more of all others
 _SEQUENTIAL = 16384  # draws on a pair up to which nothing is in flight, where draws are cheap
 _EARLY, _LATE = 128, 1024  # draws on a pair, where they are dear
-_YOUNG = 1024  # draws on a pair up to which longer outputs, or the first numbers, are a reason to begin anew
 _IN_FLIGHT = 8  # chunks
-_LARGEST_VALUES, _LARGEST_ROWS = 2**20, 2**16  # of a chunk
-_LEARNT_ROWS = 2**15  # of a chunk that travel back to be learned from; few, once the panel has converged
-_SAMPLE_ROWS = 2**15  # recent outputs kept for the counterexample
 _FIRST_MOMENT, _COARSE = 32, 16  # of the history: its first draws, and every so many epsilons of the grid
 _LEAST_ON_A_PAIR = 40  # draws before the bandit compares pairs
 _EVENLY = 0.8  # of the draws go to all pairs alike, the rest to the best of them
 _DOUBT = 0.1  # of what a panel says of its pair, to compare pairs: it has learned from the others, too
-_CURRENT = 0.25  # of the draws on a pair: its panel has hardly changed since
-_FEW_CHUNKS = 64  # kept in memory
 _SPREAD = 0.3  # of the draws are spread evenly: a panel must learn before its guesses show how good a pair is
-
-
-def largest_chunk(columns: int) -> int:
-    """Rows of a chunk, at most: features of several times its size fit in memory."""
-    return min(_LARGEST_ROWS, max(1, _LARGEST_VALUES // max(1, columns)))
-
-
-@dataclass
-class Arm:
-    """One pair of inputs: its panel, its evidence, and its place in the budget."""
-
-    number: int
-    pair: Pair
-    panel: Panel | None = None
-    tally: evidence.Tally = field(default_factory=evidence.Tally)
-    dispatched: int = 0
-    chunks: int = 0
-    log_wealth: float = 0.0
-    prospect: prospects.Prospect | None = None
-    stock: Stock | None = None  # of a mechanism that repeats its draws at every call
-    sample: deque[Batch] = field(default_factory=deque)  # recent outputs, for the counterexample
-    judged: int = 0  # draws, in the search and in an exam
-    seen: NDArray[np.int64] = field(default_factory=lambda: evidence.Tally().counts)  # their counts
-    past: list[tuple[int, NDArray[np.int64]]] = field(default_factory=list)  # whenever they had doubled
-    last: deque[tuple[int, NDArray[np.int64]]] = field(default_factory=deque)  # about a quarter of them
-
-    def next_size(self, columns: int, growth: float) -> int:
-        """Rows of the next chunk: a share of what was dispatched, so that learning keeps up."""
-        return max(_FIRST, min(largest_chunk(columns), int(_FIRST + growth * self.dispatched)))
-
-    @property
-    def like(self) -> Batch | None:
-        """One of its outputs, once there is one: all chunks have its columns."""
-        return self.sample[-1].rows(slice(0, 1)) if self.sample else None
-
-    def recent(self) -> NDArray[np.int64]:
-        """Counts of at least the second half of the draws: the panel that made them knew most."""
-        return self.seen - self.past[-2][1] if len(self.past) > 1 else self.seen
-
-    def see(self, counts: NDArray[np.int64]) -> None:
-        """Take note of a judged chunk, be it evidence of the search or of an exam."""
-        if not self.past or self.judged >= 2 * self.past[-1][0]:
-            self.past = [*self.past[-1:], (self.judged, self.seen)]
-        size = int(counts.sum())
-        self.judged, self.seen = self.judged + size, self.seen + counts
-        self.last.append((size, counts))
-        rest = sum(some for some, _ in self.last) - self.last[0][0]
-        while rest >= _CURRENT * self.judged or len(self.last) > _FEW_CHUNKS:
-            self.last.popleft()
-            rest -= self.last[0][0]
-
-    @property
-    def known(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """How good its guesses were lately, and how many of each level there are now."""
-        return self.recent(), np.sum([counts for _, counts in self.last], axis=(0, 1))
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """All that comes back: counts per level, scores of the experts, some outputs to learn from."""
-
-    counts: NDArray[np.int64]
-    judgement: Judgement | None
-    learnt: Batch
-    raised: int = 0  # exceptions on the way
-
-
-@dataclass(frozen=True)
-class Judge:
-    """Judges a chunk by a panel that has not seen it."""
-
-    panel: Panel | None
-
-    def examine(self, batch: Batch) -> Outcome:
-        """Forecast, count, and keep some outputs to learn from."""
-        return self.judged(batch)[0]
-
-    def judged(self, batch: Batch) -> tuple[Outcome, NDArray[np.float64]]:
-        """The same, and the logit of each forecast, which stays where it is."""
-        if self.panel is None:  # nothing is known yet: abstain
-            logits = np.zeros(len(batch))
-            return Outcome(evidence.tallied(logits, batch.labels), None, batch, batch.raised), logits
-        judgement = self.panel.judge(batch)
-        counts = evidence.tallied(judgement.logits, batch.labels)
-        slim = judgement._replace(logits=np.zeros(0))
-        rows = _LEARNT_ROWS // 16 if self.panel.converged else _LEARNT_ROWS
-        # A copy, if it is a part: it must not keep the whole chunk in memory.
-        learnt = batch.rows(np.arange(rows)) if rows < len(batch) else batch
-        return Outcome(counts, slim, learnt, batch.raised), judgement.logits
-
-    def plausible(self, answer: Any, size: int) -> bool:
-        """Whether this may be an outcome of so many draws."""
-        if not isinstance(answer, Outcome) or not evidence.is_tally(answer.counts, size):
-            return False
-        rows = len(answer.learnt)
-        if not 0 < rows <= size or not rows == len(answer.learnt.values) == len(answer.learnt.labels):
-            return False
-        if self.panel is None or answer.judgement is None:
-            return self.panel is None and answer.judgement is None
-        losses = answer.judgement.losses
-        return losses.shape == (len(self.panel.experts),) and bool(np.isfinite(losses).all())
-
-    def as_data(self, answer: Outcome) -> dict[str, Any]:
-        """For the journal."""
-        judged = answer.judgement
-        return {
-            "counts": tally_as_data(answer.counts),
-            "losses": judged and array_as_data(judged.losses),
-            "strength": judged and judged.strength,
-            "learnt": batch_as_data(answer.learnt),
-            "raised": answer.raised,
-        }
-
-    def from_data(self, data: Any, chunk: Chunk) -> Outcome:
-        """From a journal; ValueError if it is no outcome of this chunk."""
-        data = data if isinstance(data, dict) else {}
-        judgement = None
-        if self.panel is not None:
-            losses = array_from_data(data.get("losses"), "float64", (len(self.panel.experts),))
-            strength = data.get("strength")
-            if not isinstance(strength, float) or not math.isfinite(strength):
-                raise ValueError("a strength")
-            judgement = Judgement(np.zeros(0), losses, chunk.size, strength)
-        counts = tally_from_data(data.get("counts"))
-        learnt = batch_from_data(data.get("learnt"), chunk.pair, chunk.size)
-        outcome = Outcome(counts, judgement, learnt, whole(data.get("raised"), 2**62))
-        if not self.plausible(outcome, chunk.size):
-            raise ValueError("an outcome of this chunk")
-        return outcome
-
-
-def _outgrown(arm: Arm, learnt: Batch) -> bool:
-    """Whether outputs are longer than those that its panel knows, or the first numbers, early enough."""
-    if arm.panel is None or arm.judged > _YOUNG:
-        return False
-    longer = learnt.values.shape[1] > arm.panel.shape.values.shape[1]
-    return longer or (not arm.panel.numeric and has_numbers(learnt))
-
-
-def tally_as_data(counts: NDArray[np.int64]) -> list[list[int]]:
-    """Level, right and wrong, where there is something."""
-    return [[int(level), *map(int, counts[:, level])] for level in np.flatnonzero(counts.any(axis=0))]
-
-
-def tally_from_data(data: Any) -> NDArray[np.int64]:
-    """Counts per level, or ValueError."""
-    counts = np.zeros((2, evidence.LEVELS.size), dtype=np.int64)
-    if not isinstance(data, list) or len(data) > evidence.LEVELS.size:
-        raise ValueError("counts")
-    for row in data:
-        level, right, wrong = row if isinstance(row, list) and len(row) == 3 else (None, None, None)
-        counts[:, whole(level, evidence.LEVELS.size - 1)] = whole(right, 2**50), whole(wrong, 2**50)
-    return counts
 
 
 @dataclass
@@ -340,7 +178,7 @@ class Search:
         """Let the panel of a pair learn from a chunk that it has judged."""
         arm.see(outcome.counts)
         self.raised += outcome.raised
-        if arm.panel is None or _outgrown(arm, outcome.learnt):
+        if arm.panel is None or arm.outgrown_by(outcome.learnt):
             together = self.together if len(self.arms) > 1 else None
             common = self.common if arm.panel is None else None  # it has learned from these outputs before
             arm.panel = Panel.of(outcome.learnt, level=self.level, common=common, together=together)
@@ -351,9 +189,7 @@ class Search:
         if judged is not None and judged.losses.size != len(arm.panel.experts):
             judged = None  # by a panel that was outgrown
         arm.panel.learn(learnt, judged)
-        arm.sample.append(learnt)
-        while len(arm.sample) > _FEW_CHUNKS or sum(len(batch) for batch in arm.sample) > _SAMPLE_ROWS:
-            arm.sample.popleft()
+        arm.keep(learnt)
 
     def _remember(self) -> None:
         """Note where the search stands whenever the draws have doubled: for the report alone."""
@@ -478,29 +314,3 @@ class Search:
             self.alpha,
         )
         return max(found, self.claim.delta) if self.refuted else found
-
-
-def detectable_epsilon(arms: Iterable[Arm], claim: Claim, alpha: float) -> float:
-    """About the smallest true epsilon that the run would have caught with probability 99 %.
-
-    On the best event of each pair, with its M guesses: the claim is refuted by C or more correct ones
-    if P[Bin(M, u) >= C] <= alpha; the answer is the smallest accuracy that gives so many 99 % of the
-    time, as an epsilon. Infinite if even M correct guesses would not have been enough.
-    """
-    ceiling = 1 / (1 + math.exp(-claim.epsilon))
-    smallest = math.inf
-    for arm in arms:
-        horizon = prospects.Horizon(arm.tally.draws, alpha, claim.delta)
-        guesses = prospects.best(arm.tally.counts, horizon).guesses
-        needed = _fewest_correct(guesses, ceiling, alpha)
-        if needed <= guesses:
-            accuracy = float(betaincinv(needed, guesses - needed + 1, 0.99))
-            smallest = min(smallest, math.log(accuracy / (1 - accuracy)) if accuracy < 1 else math.inf)
-    return smallest
-
-
-def _fewest_correct(guesses: int, ceiling: float, alpha: float) -> int:
-    """The smallest C with P[Bin(guesses, ceiling) >= C] <= alpha; guesses + 1 if there is none."""
-    return bisect.bisect_left(
-        range(guesses + 1), x=True, key=lambda correct: bool(bdtrc(correct - 1, guesses, ceiling) <= alpha)
-    )

@@ -32,6 +32,7 @@ LAYERS = [
     ["executors", "dispatch", "journal"],
     ["shipping"],
     ["chunks"],
+    ["judging", "arms"],
     ["sanity", "search"],
     ["exam"],
     ["grading"],

@@ -12,7 +12,7 @@ import pytest
 from scipy.special import bdtrc
 
 import dplitmus
-from dplitmus import Result, search
+from dplitmus import Result, judging, prospects, search
 from dplitmus.bounds import graded_lower, guess_lower
 from dplitmus.errors import InputError, MechanismError
 
@@ -182,14 +182,14 @@ def test_the_result_is_the_same_on_every_executor(stop: str, monkeypatch: pytest
 def test_a_panel_in_flight_is_not_changed_by_later_learning(monkeypatch: pytest.MonkeyPatch) -> None:
     """What judges a chunk was learned before the chunk was drawn, with chunks in flight too."""
     seen: list[tuple[Any, list[float], int]] = []
-    examine = search.Judge.examine
+    examine = judging.Judge.examine
 
-    def spy(judge: search.Judge, batch: Any) -> search.Outcome:
+    def spy(judge: judging.Judge, batch: Any) -> judging.Outcome:
         if judge.panel is not None and judge.panel.frozen:
             seen.append((judge.panel, judge.panel.weights.tolist(), judge.panel.draws))
         return examine(judge, batch)
 
-    monkeypatch.setattr(search.Judge, "examine", spy)
+    monkeypatch.setattr(judging.Judge, "examine", spy)
     monkeypatch.setattr(search, "_SEQUENTIAL", 1000)
     audit(laplace(1.0), samples=200_000, stop="never", neighbours=[(0.0, 1.0), (3.0, 2.0)])
     assert len(seen) > 5
@@ -354,7 +354,7 @@ def test_the_exam_bounds_delta_too() -> None:
 @pytest.mark.parametrize("guesses", [0, 1, 40, 10**9])
 def test_the_fewest_correct_guesses_that_refute(guesses: int) -> None:
     """By bisection: nothing as long as the number of guesses is made."""
-    fewest = search._fewest_correct(guesses, 0.7, 1e-6)
+    fewest = prospects._fewest_correct(guesses, 0.7, 1e-6)
     assert fewest == guesses + 1 or bdtrc(fewest - 1, guesses, 0.7) <= 1e-6
     assert bdtrc(fewest - 2, guesses, 0.7) > 1e-6
 

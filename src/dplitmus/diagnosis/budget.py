@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dplitmus.arms import Arm
 from dplitmus.chunks import Desk
 from dplitmus.dispatch import Dispatch
 from dplitmus.errors import DplitmusError
 from dplitmus.executors import Inline
 from dplitmus.neighbours import Pair
 from dplitmus.samples import draw_labelled, stream
-from dplitmus.search import Arm, Search
+from dplitmus.search import Search
 from dplitmus.shipping import Parcel
 from dplitmus.verdict import Note
 
