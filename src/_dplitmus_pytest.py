@@ -145,13 +145,13 @@ class Audits:
         if not self.findings or hasattr(self.config, "workerinput"):
             return
         from dplitmus import DplitmusError, findings, store  # noqa: PLC0415  (only where it is asked for)
-        from dplitmus.report import index, text  # noqa: PLC0415
+        from dplitmus.report import index, text, wrapping  # noqa: PLC0415
 
         found = [findings.checked(test, one) for test, one in sorted(self.findings)]
         write = terminalreporter.write_line
         terminalreporter.ensure_newline()
         terminalreporter.section("differential-privacy audits")
-        for line in text.narrowed(text.summary(found), _columns(self.config)).splitlines():
+        for line in wrapping.narrowed(text.summary(found), _columns(self.config)).splitlines():
             write(line)
         write(f"Again with the same draws: --dplitmus-seed={self.seed()}")
         path = self.settings().get("report")

@@ -70,7 +70,7 @@ class _Help(click.HelpFormatter):
 
     def getvalue(self) -> str:
         """The whole page, with its examples, which click does not break."""
-        from dplitmus.report.text import broken
+        from dplitmus.report.wrapping import broken
 
         lines = super().getvalue().split("\n")
         return "\n".join(part for line in lines for part in broken(line, self.width))
@@ -174,7 +174,7 @@ def columns(stream: TextIO) -> int:
 def complain(text: str) -> None:
     """Print to standard error; in a terminal no line is longer than it is wide."""
     if sys.stderr.isatty() or columns(sys.stderr) < WIDTH:
-        from dplitmus.report.text import narrowed
+        from dplitmus.report.wrapping import narrowed
 
         text = narrowed(text, columns(sys.stderr))
     click.echo(text, file=sys.stderr)  # by itself click writes UTF-8 where the terminal is ASCII
@@ -186,7 +186,7 @@ def say(text: str, *, data: bool = False) -> None:
     In a narrow terminal the lines are broken, unless they are data that somebody may copy.
     """
     if columns(sys.stdout) < WIDTH and not data:
-        from dplitmus.report.text import narrowed
+        from dplitmus.report.wrapping import narrowed
 
         text = narrowed(text, columns(sys.stdout))
     try:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from dplitmus.paper.grid import ALPHA, DIMENSIONS, EPSILONS, MECHANISMS
 from dplitmus.paper.page import footnote_sentence
-from dplitmus.report.text import WIDTH, number
+from dplitmus.report.text import number
+from dplitmus.report.wrapping import WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dplitmus.errors import one_line
 from dplitmus.neighbours import in_relation_words
-from dplitmus.report.text import WIDTH, at_least
+from dplitmus.report.text import at_least
+from dplitmus.report.wrapping import WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

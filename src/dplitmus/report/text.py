@@ -7,7 +7,6 @@ see it again.
 from __future__ import annotations
 
 import math
-import re
 import textwrap
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from dplitmus import bounds
 from dplitmus.counts import SideCounts, VoteCounts
 from dplitmus.errors import in_words, one_line
 from dplitmus.neighbours import in_relation_words
+from dplitmus.report.wrapping import WIDTH, narrowed, noted, wrapped
 from dplitmus.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -26,13 +26,9 @@ if TYPE_CHECKING:
     from dplitmus.claim import Claim
     from dplitmus.measuring import Sensitivity
     from dplitmus.sanity import SanityCheck
-    from dplitmus.verdict import Note, Result
+    from dplitmus.verdict import Result
 
-WIDTH = 80
 _EXACT = Context(prec=400)  # digits: enough for every float with four decimals
-_HANGING = " " * 8  # of a note
-_COMMAND = re.compile(r"(?:([A-Z][\w ]*:) +)?(dplitmus .*)")
-_WORD = re.compile(r"(?:'[^']*'|[^' ])+")  # of a shell
 _EVENTS = ("the vote says 0", "the vote says 1", "no coordinate votes")
 
 
@@ -66,7 +62,7 @@ def sanity_check(check: SanityCheck, *, reproduce: str | None = None) -> str:
         "",
         *_certificate(check),
         *_meaning(check),
-        *(line for note in check.notes for line in ("", *_note(note))),
+        *(line for note in check.notes for line in ("", *noted(note))),
         "",
         *([f"  Reproduce:  {reproduce}"] if reproduce else []),
         f"  Explain:    dplitmus explain {code}",
@@ -82,98 +78,25 @@ def audit(result: Result, *, reproduce: str | None = None, width: int = WIDTH) -
     code = "DP101" if violated else "DP102"
     lines = [_headline(result, code), "", *_premises(result)]
     if not result.finished:
-        lines += [*_wrap("Unfinished: the run was interrupted; what follows is what it had seen."), ""]
+        lines += [*wrapped("Unfinished: the run was interrupted; what follows is what it had seen."), ""]
     lines += _counterexample(result) if violated else _not_found(result)
     lines += ["", *_pairs(result), "", *_exam(result), *_accounts(result)]
-    lines += [line for note in result.notes for line in ("", *_note(note))]
+    lines += [line for note in result.notes for line in ("", *noted(note))]
     lines += ["", *([f"  Reproduce:  {reproduce}"] if reproduce else [])]
     return "\n".join([*lines, f"  Explain:    dplitmus explain {code}"])
 
 
 def _premises(result: Result) -> list[str]:
     """What the verdict is about: whose claim, and which inputs are neighbours."""
-    lines = _wrap(f"Claim: by {result.claimed_by}.") if result.claimed_by else []
-    lines += _wrap(f"Neighbours: {in_relation_words(result.relation)}.") if result.relation else []
+    lines = wrapped(f"Claim: by {result.claimed_by}.") if result.claimed_by else []
+    lines += wrapped(f"Neighbours: {in_relation_words(result.relation)}.") if result.relation else []
     return [*lines, ""] if lines else []
-
-
-def narrowed(text: str, width: int) -> str:
-    """The same text in fewer columns: a line that is too long gives up its gaps, and is broken.
-
-    >>> print(narrowed("    mechanism      claimed   certified", 24))
-        mechanism  claimed
-          certified
-    """
-    lines: list[str] = []
-    for line in _joined(text.split("\n")):
-        lines += broken(line, width)
-    return "\n".join(lines)
-
-
-def broken(line: str, width: int) -> list[str]:
-    r"""One line in fewer columns; a command to paste stays one for the shell.
-
-    >>> print(*broken("  Again:  dplitmus audit my_noise.py:layer --pair '[0, 0]' '[1, 1]'", 34), sep="\n")
-      Again:
-        dplitmus audit \
-        my_noise.py:layer --pair \
-        '[0, 0]' '[1, 1]'
-    """
-    if len(line) <= width:
-        return [line]
-    words = line.lstrip()
-    indent = line[: len(line) - len(words)][: width // 4]
-    command = _COMMAND.fullmatch(words)
-    if command:
-        name, typed = command.groups()
-        first = [indent + name, indent + "  "] if name else [indent]
-        return [*first[:-1], *_continued(_WORD.findall(typed), first[-1], indent + "  ", width)]
-    return textwrap.wrap(
-        re.sub(" {3,}", "  ", words),
-        width,
-        initial_indent=indent,
-        subsequent_indent=indent + "  ",
-        break_on_hyphens=False,
-    )
-
-
-def _continued(words: Sequence[str], first: str, next_: str, width: int) -> list[str]:
-    """A command on several lines with these indents, none of its words broken."""
-    lines = [first + words[0]]
-    for word in words[1:]:
-        if len(lines[-1]) + len(word) + 3 <= width:
-            lines[-1] += " " + word
-        else:
-            lines[-1] += " \\"
-            lines.append(next_ + word)
-    return lines
-
-
-def _joined(lines: Sequence[str]) -> list[str]:
-    """Lines of one paragraph as one: prose fills its lines, a note hangs, a table has gaps."""
-    joined: list[str] = []
-    full = note = False
-    for line in lines:
-        prose = bool(line.strip()) and "   " not in line.strip()
-        if (note and _indent(line) >= len(_HANGING)) or (
-            full and prose and _indent(line) == _indent(joined[-1])
-        ):
-            joined[-1] += " " + line.strip()
-        else:
-            joined.append(line)
-            note = line.startswith("  Note: ")
-        full = prose and len(line) > WIDTH - 16
-    return joined
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
 
 
 def _counterexample(result: Result) -> list[str]:
     found = result.counterexample
     if found is None:
-        return _wrap("Counterexample: the bets of the panel as a whole; no simple event was found.")
+        return wrapped("Counterexample: the bets of the panel as a whole; no simple event was found.")
     claimed = (
         f"u = {found.ceiling:.6g} (= e^epsilon / (1 + e^epsilon)), so by chance alone"
         if result.claim.delta == 0
@@ -186,7 +109,7 @@ def _counterexample(result: Result) -> list[str]:
         *_places(found.x, found.x_prime),
         *_event(found.event, found.remark),
         "",
-        *_wrap(
+        *wrapped(
             f"When the event happens, guess {found.guess}. Of {found.draws:,} fresh draws, with a fair coin "
             f"for the input, {found.guesses:,} had the event and {found.correct:,} of these guesses were "
             f"right. Under the claim a guess is right with probability at most {claimed}:"
@@ -229,8 +152,8 @@ def _not_found(result: Result) -> list[str]:
         else "So few draws could not have refuted the claim at this alpha."
     )
     return [
-        *_wrap(f"Not found is not private. {sight}"),
-        *_wrap("To look harder: more draws (--samples), other inputs (--pair), more dimensions."),
+        *wrapped(f"Not found is not private. {sight}"),
+        *wrapped("To look harder: more draws (--samples), other inputs (--pair), more dimensions."),
     ]
 
 
@@ -252,14 +175,14 @@ def _exam(result: Result) -> list[str]:
     if exam is None or exam.epsilon_lower < result.epsilon_lower:
         return []
     if exam.grades:
-        return [*_wrap(f"The bound: {graded_exam(exam._asdict(), exam.grades)}"), ""]
+        return [*wrapped(f"The bound: {graded_exam(exam._asdict(), exam.grades)}"), ""]
     bound = (
         "a guess is right with probability p, and epsilon >= ln(p / (1 - p)), p"
         if result.claim.delta == 0
         else "epsilon >= ln((p - delta) / q) for the shares p of right and q of wrong guesses, both"
     )
     return [
-        *_wrap(
+        *wrapped(
             f"The bound: what was learned was frozen and tried on {exam.draws:,} fresh draws of one pair "
             f"({exam.pair}). It guessed {exam.guesses:,} times, {exam.correct:,} of these rightly; {bound} "
             f"by Clopper-Pearson at {exam.alpha:.3g}."
@@ -288,7 +211,7 @@ def _accounts(result: Result) -> list[str]:
     delta += " at the claimed epsilon" if scanned and bits else ""
     judged = "the released bits" if bits else "ideal arithmetic"
     return [
-        *_wrap(
+        *wrapped(
             f"Certified: epsilon >= {at_least(result.epsilon_lower)}{delta}. Judged: {judged}. False-alarm "
             f"probability of the whole run: at most {result.alpha:g}. Draws: {result.samples:,} of "
             f"{result.budget:,}. Wealth of the bets against the claim: e^{result.log_wealth:.1f} (refuted "
@@ -360,7 +283,7 @@ def _deviation(check: SanityCheck) -> str:
 def _certificate(check: SanityCheck) -> list[str]:
     bound = check.bound
     if bound.epsilon_lower == 0:
-        return _wrap("Certificate: no event is certified to be likelier on one of the two inputs.")
+        return wrapped("Certificate: no event is certified to be likelier on one of the two inputs.")
     first, second = ("x'", "x") if bound.likelier_on_x_prime else ("x", "x'")
     ratio = bound.ratio
     return [
@@ -385,7 +308,7 @@ def _meaning(check: SanityCheck) -> list[str]:
         )
     else:
         sight = f"On a mechanism that copies its input so many draws certify {at_least(perfect)}, at most."
-    return ["", *_wrap(f"Not found is not private: this is one weak attack on one pair. {sight}")]
+    return ["", *wrapped(f"Not found is not private: this is one weak attack on one pair. {sight}")]
 
 
 def sensitivity(found: Sensitivity, *, reproduce: str | None = None, width: int = WIDTH) -> str:
@@ -403,45 +326,33 @@ def sensitivity(found: Sensitivity, *, reproduce: str | None = None, width: int 
         f"      x' = {_value(found.x_prime)}",
     ]
     lines += [*_places(found.x, found.x_prime), f"      {found.how}", ""]
-    lines += _wrap(f"Claim: by {found.claimed_by}.") if found.claimed_by else []
-    lines += _wrap(f"Neighbours: {in_relation_words(found.relation)}.") if found.relation else []
+    lines += wrapped(f"Claim: by {found.claimed_by}.") if found.claimed_by else []
+    lines += wrapped(f"Neighbours: {in_relation_words(found.relation)}.") if found.relation else []
     lines += [""] if found.claimed_by else []
     if found.additive is False:
-        lines += _wrap(
+        lines += wrapped(
             "With the same seed the outputs on both inputs do not differ by the same amount in every draw: "
             "the noise depends on the data, or is not merely added. What was found is no sensitivity of a "
             "query."
         )
     elif found.violated:
-        lines += _wrap(
+        lines += wrapped(
             f"On these neighbours the query moves by {found.found:.6g}, {found.found / found.claimed:.4g} "
             "times the claimed sensitivity. No statistics are needed: evaluate it on both. Noise that is "
             "scaled for the claim is too small by this factor."
         )
     else:
-        lines += _wrap(
+        lines += wrapped(
             "No neighbours were found between which it moves farther. That does not show that there are none."
         )
     if found.additive:
-        lines += _wrap(
+        lines += wrapped(
             "It was run as a mechanism, with one seed for both inputs: its noise is added, and cancels."
         )
     failed = f"; on {found.failed:,} it failed" if found.failed else ""
     lines += ["", f"  Pairs tried: {found.evaluations:,}{failed}."]
     lines += [f"  Reproduce:  {reproduce}"] if reproduce else []
     return "\n".join([*lines, f"  Explain:    dplitmus explain {code}"])
-
-
-def _note(note: Note) -> list[str]:
-    *lines, last = _wrap(f"Note: {note.text}")
-    if len(last) + len(note.code) + 2 > WIDTH:
-        return [*lines, last, f"{note.code:>{WIDTH}}"]
-    return [*lines, f"{last:<{WIDTH - len(note.code)}}{note.code}"]
-
-
-def _wrap(text: str) -> list[str]:
-    indent = _HANGING if text.startswith("Note") else "  "
-    return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent=indent)
 
 
 def summary(findings: Sequence[Mapping[str, Any]]) -> str:
