@@ -20,16 +20,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dplitmus.mechanisms.base import Callee
+    from dplitmus.outputs import Encoded
 
 _PROBE, _PROBE_SLOW = 64, 16  # draws of each call
 _GLANCE = 2  # of which so many mostly show that another stream gives other outputs
 _LONGER = {False: (256, 1024), True: (64,)}  # where these do not tell: batched, and one draw at a time
 _MIRACLE = 1e-8
 _SHARED = 40  # repetitions of outputs inside calls that are no chance: see `_share`
-_CALLS, _OF_EACH = 96, 4  # calls, and draws of each, the last two of which are compared
+_CALLS, _MORE_CALLS, _OF_EACH = 32, 96, 4  # calls, more if they look strange, and draws of each
 _COLUMNS = 16  # of which the numbers are compared
-_SURE = 1e-9  # how improbable a coincidence must be
-_DEVIATIONS, _SKEWED = 6.5, 8.0  # the same for correlations, and for numbers of equal draws
 _RARE = 10.0  # expected number of equal draws below which it is a Poisson number
 _PHASE_PROBE, _PHASE_CALLS = 30, 31
 
@@ -122,6 +121,17 @@ def _share(first: NDArray[np.uint64], other: NDArray[np.uint64]) -> bool:
     return together and int((here + there - 1)[again].sum()) >= _SHARED
 
 
+class _Doubt(NamedTuple):
+    """What is more than chance: deviations of a correlation, and of a number of equal draws, or its tail."""
+
+    correlation: float
+    equal: float
+    tail: float
+
+
+_STRANGE, _SURE = _Doubt(2.5, 2.5, 0.05), _Doubt(6.5, 8.0, 1e-9)
+
+
 def check_independence(callee: Callee, x: object, seed: int) -> None:
     """Refuse a mechanism two draws of which depend on each other if they come from one call (DP407).
 
@@ -129,11 +139,19 @@ def check_independence(callee: Callee, x: object, seed: int) -> None:
     of many small calls, by whether they are equal and by how their numbers go together. To permute the second
     ones changes nothing if they are independent: so mean and variance of both are known, whatever their law.
     """
-    drawn = draw_calls(callee, x, _OF_EACH, _CALLS, stream(seed, _PHASE_CALLS))
-    keys = drawn.keys.reshape(_CALLS, _OF_EACH)[:, -2:]
-    values = drawn.values[:, :_COLUMNS].reshape(_CALLS, _OF_EACH, -1)[:, -2:]
-    if _equal_too_often(keys) or any(_go_together(values[:, :, k]) for k in range(values.shape[2])):
+    rng = stream(seed, _PHASE_CALLS)
+    drawn = draw_calls(callee, x, _OF_EACH, _CALLS, rng)
+    if _depend(drawn, _STRANGE) and _depend(draw_calls(callee, x, _OF_EACH, _MORE_CALLS, rng), _SURE):
         raise dependent_draws(callee)
+
+
+def _depend(drawn: Encoded, doubt: _Doubt) -> bool:
+    """Whether the last two draws of each call are more alike, or less, than those of different calls."""
+    keys = drawn.keys.reshape(-1, _OF_EACH)[:, -2:]
+    values = drawn.values[:, :_COLUMNS].reshape(len(keys), _OF_EACH, -1)[:, -2:]
+    return _equal_too_often(keys, doubt) or any(
+        _go_together(values[:, :, k], doubt) for k in range(values.shape[2])
+    )
 
 
 def dependent_draws(callee: Callee) -> MechanismError:
@@ -145,23 +163,22 @@ def dependent_draws(callee: Callee) -> MechanismError:
     )
 
 
-def _equal_too_often(keys: NDArray[np.uint64]) -> bool:
+def _equal_too_often(keys: NDArray[np.uint64], doubt: _Doubt) -> bool:
     """Whether two draws of a call are equal more often than draws of two calls are."""
     equal = (keys[:, :1] == keys[:, 1]).astype(float)
     found, expected = float(np.trace(equal)), float(equal.sum() / len(keys))
     if expected < _RARE:
-        return bool(pdtrc(found - 1, expected) < _SURE) if found else False
-    return abs(found - expected) > _SKEWED * _deviation(equal)
+        return bool(pdtrc(found - 1, expected) < doubt.tail) if found else False
+    return abs(found - expected) > doubt.equal * _deviation(equal)
 
 
-def _go_together(numbers: NDArray[np.float64]) -> bool:
+def _go_together(numbers: NDArray[np.float64], doubt: _Doubt) -> bool:
     """Whether large first draws come with large second ones, or with small ones."""
-    ranks = (
-        np.unique(numbers, return_inverse=True)[1].reshape(numbers.shape).astype(float)
-    )  # NaN: the largest
+    _, order = np.unique(numbers, return_inverse=True)  # NaN is the largest
+    ranks = order.reshape(numbers.shape).astype(float)
     ranks -= ranks.mean(axis=0)
     products = np.outer(ranks[:, 0], ranks[:, 1])
-    return abs(float(np.trace(products))) > _DEVIATIONS * _deviation(products)
+    return abs(float(np.trace(products))) > doubt.correlation * _deviation(products)
 
 
 def _deviation(scores: NDArray[np.float64]) -> float:
