@@ -11,7 +11,6 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import pdtrc
 
 from dplitmus.errors import MechanismError
 from dplitmus.samples import draw_calls, draw_encoded, stream
@@ -20,16 +19,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dplitmus.mechanisms.base import Callee
-    from dplitmus.outputs import Encoded
 
 _PROBE, _PROBE_SLOW = 64, 16  # draws of each call
 _GLANCE = 2  # of which so many mostly show that another stream gives other outputs
 _LONGER = {False: (256, 1024), True: (64,)}  # where these do not tell: batched, and one draw at a time
 _MIRACLE = 1e-8
 _SHARED = 40  # repetitions of outputs inside calls that are no chance: see `_share`
-_CALLS, _MORE_CALLS, _OF_EACH = 32, 96, 4  # calls, more if they look strange, and draws of each
+_CALLS, _OF_EACH = (32, 192), 4  # calls at first, and if they look strange; draws of each
+_STRANGE, _SURE = 0.05, 1e-9  # probabilities of a coincidence
 _COLUMNS = 16  # of which the numbers are compared
-_RARE = 10.0  # expected number of equal draws below which it is a Poisson number
 _PHASE_PROBE, _PHASE_CALLS = 30, 31
 
 
@@ -121,37 +119,21 @@ def _share(first: NDArray[np.uint64], other: NDArray[np.uint64]) -> bool:
     return together and int((here + there - 1)[again].sum()) >= _SHARED
 
 
-class _Doubt(NamedTuple):
-    """What is more than chance: deviations of a correlation, and of a number of equal draws, or its tail."""
-
-    correlation: float
-    equal: float
-    tail: float
-
-
-_STRANGE, _SURE = _Doubt(2.5, 2.5, 0.05), _Doubt(6.5, 8.0, 1e-9)
-
-
 def check_independence(callee: Callee, x: object, seed: int) -> None:
     """Refuse a mechanism two draws of which depend on each other if they come from one call (DP407).
 
-    Before somebody is accused: bets and binomial bounds hold for independent draws. Tried on two draws
-    of many small calls, by whether they are equal and by how their numbers go together. To permute the second
-    ones changes nothing if they are independent: so mean and variance of both are known, whatever their law.
+    Before somebody is accused: bets and binomial bounds hold for independent draws. Tried on the last two
+    draws of small calls, by whether they are equal and by how their numbers go together.
     """
     rng = stream(seed, _PHASE_CALLS)
-    drawn = draw_calls(callee, x, _OF_EACH, _CALLS, rng)
-    if _depend(drawn, _STRANGE) and _depend(draw_calls(callee, x, _OF_EACH, _MORE_CALLS, rng), _SURE):
-        raise dependent_draws(callee)
-
-
-def _depend(drawn: Encoded, doubt: _Doubt) -> bool:
-    """Whether the last two draws of each call are more alike, or less, than those of different calls."""
-    keys = drawn.keys.reshape(-1, _OF_EACH)[:, -2:]
-    values = drawn.values[:, :_COLUMNS].reshape(len(keys), _OF_EACH, -1)[:, -2:]
-    return _equal_too_often(keys, doubt) or any(
-        _go_together(values[:, :, k], doubt) for k in range(values.shape[2])
-    )
+    for calls, chance in zip(_CALLS, (_STRANGE, _SURE), strict=True):
+        drawn = draw_calls(callee, x, _OF_EACH, calls, rng)
+        keys = drawn.keys.reshape(calls, _OF_EACH)[:, -2:]
+        values = drawn.values[:, :_COLUMNS].reshape(calls, _OF_EACH, -1)[:, -2:]
+        scores = [(keys[:, :1] == keys[:, 1]).astype(float), *map(_products, np.moveaxis(values, 2, 0))]
+        if min(map(_coincidence, scores)) > chance:
+            return
+    raise dependent_draws(callee)
 
 
 def dependent_draws(callee: Callee) -> MechanismError:
@@ -163,25 +145,24 @@ def dependent_draws(callee: Callee) -> MechanismError:
     )
 
 
-def _equal_too_often(keys: NDArray[np.uint64], doubt: _Doubt) -> bool:
-    """Whether two draws of a call are equal more often than draws of two calls are."""
-    equal = (keys[:, :1] == keys[:, 1]).astype(float)
-    found, expected = float(np.trace(equal)), float(equal.sum() / len(keys))
-    if expected < _RARE:
-        return bool(pdtrc(found - 1, expected) < doubt.tail) if found else False
-    return abs(found - expected) > doubt.equal * _deviation(equal)
-
-
-def _go_together(numbers: NDArray[np.float64], doubt: _Doubt) -> bool:
-    """Whether large first draws come with large second ones, or with small ones."""
+def _products(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of the ranks of all first draws with those of all second ones: large where both are, or neither is."""
     _, order = np.unique(numbers, return_inverse=True)  # NaN is the largest
     ranks = order.reshape(numbers.shape).astype(float)
     ranks -= ranks.mean(axis=0)
-    products = np.outer(ranks[:, 0], ranks[:, 1])
-    return abs(float(np.trace(products))) > doubt.correlation * _deviation(products)
+    return np.outer(ranks[:, 0], ranks[:, 1])
 
 
-def _deviation(scores: NDArray[np.float64]) -> float:
-    """Of the sum of scores[i, p(i)] over all permutations p (Hoeffding 1951)."""
+def _coincidence(scores: NDArray[np.float64]) -> float:
+    """How probable it is, at most, that draws of one call score so differently from those of two.
+
+    scores[i, j] compares the first draw of call i with the second one of call j. If draws are independent
+    those with i = j are no others than the rest, whose mean and variance are known. Bernstein's inequality
+    for their sum, whose terms are bounded: rare outputs that meet by chance are no reason to refuse anybody.
+    """
     centred = scores - scores.mean(axis=0) - scores.mean(axis=1, keepdims=True) + scores.mean()
-    return math.sqrt(float(np.square(centred).sum()) / (len(scores) - 1))
+    away = abs(float(np.trace(centred)))
+    if not away:
+        return 1.0
+    variance = float(np.square(centred).sum()) / (len(scores) - 1)
+    return 2 * math.exp(-(away**2) / (2 * variance + 2 * float(np.abs(centred).max()) * away / 3))
