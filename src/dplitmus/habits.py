@@ -129,7 +129,8 @@ def check_independence(callee: Callee, x: object, seed: int) -> None:
     for calls, chance in zip(_CALLS, (_STRANGE, _SURE), strict=True):
         drawn = draw_calls(callee, x, _OF_EACH, calls, rng)
         keys = drawn.keys.reshape(calls, _OF_EACH)[:, -2:]
-        values = drawn.values[:, :_COLUMNS].reshape(calls, _OF_EACH, -1)[:, -2:]
+        columns = drawn.values[:, :_COLUMNS]
+        values = columns.reshape(calls, _OF_EACH, columns.shape[1])[:, -2:]
         scores = [(keys[:, :1] == keys[:, 1]).astype(float), *map(_products, np.moveaxis(values, 2, 0))]
         if min(map(_coincidence, scores)) > chance:
             return
