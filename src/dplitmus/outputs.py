@@ -248,10 +248,19 @@ def encode(outputs: Any) -> Encoded:
 
 
 def _encode_symbols(items: Sequence[Any]) -> Encoded:
+    """Symbols, and numbers among them, which have the keys that they have in an array, and no names."""
     texts = [one_line(in_words(repr, item), 200) for item in items]
-    by_text = {text: _key_of(item, text) for text, item in zip(texts, items, strict=True)}
+    by_text: dict[str, int] = {}
+    names: dict[int, str] = {}
+    for text, item in dict(zip(texts, items, strict=True)).items():
+        numbers = _as_array([item])
+        number = numbers.dtype.kind in "biuf"
+        by_text[text] = (
+            int(row_keys(numbers.reshape(1, -1).astype(float))[0]) if number else _symbol_key(text)
+        )
+        if not number or not numbers.size:
+            names[by_text[text]] = text
     keys = np.array([by_text[text] for text in texts], dtype=np.uint64)
-    names = {key: text for text, key in by_text.items()}
     return Encoded(np.array([[_number_of(item)] for item in items]).reshape(-1, 1), keys, names)
 
 
@@ -366,14 +375,6 @@ def _mixed_rows(values: NDArray[np.float64]) -> NDArray[np.uint64]:
         bits *= factor
     bits ^= bits >> np.uint64(31)
     return np.asarray(bits.sum(axis=1))
-
-
-def _key_of(item: object, text: str) -> int:
-    # Numbers have the key that they have in an array: other outputs of the same call may be no numbers.
-    numbers = _as_array([item])
-    if numbers.dtype.kind in "biuf":
-        return int(row_keys(np.asarray(numbers, dtype=float).reshape(1, -1))[0])
-    return _symbol_key(text)
 
 
 def _symbol_key(text: str) -> int:
