@@ -130,3 +130,27 @@ def test_outputs_that_grow_during_the_exam_are_cut() -> None:
 
     for stop, seed in itertools.product(("violated", "never"), range(4)):
         assert audit(growing, samples=6000, stop=stop, seed=seed).verdict == "violated"
+
+
+def rewritten(text: str, n: int, rng: np.random.Generator) -> list[str]:
+    """The last word is kept, the others are any of fifty: hardly a text comes twice."""
+    *_, last = text.split()
+    return [" ".join([*(f"w{k}" for k in rng.integers(0, 50, 6)), last]) for _ in range(n)]
+
+
+def test_texts_that_hardly_come_twice_are_said_to_tell_nothing_as_a_whole() -> None:
+    """And the numbers of their words tell it."""
+    pair = [("the answer is yes", "the answer is nay")]
+    result = audit(rewritten, neighbours=pair, samples=2000)
+    assert result.verdict == "not-found"
+    assert "DP316" in [note.code for note in result.notes]
+
+    def numbered(text: str, n: int, rng: np.random.Generator) -> list[list[int]]:
+        numbers = {"yes": 50, "nay": 51} | {f"w{k}": k for k in range(50)}
+        return [[numbers[word] for word in words.split()] for words in rewritten(text, n, rng)]
+
+    result = audit(numbered, neighbours=pair, samples=2000)
+    assert result.counterexample is not None
+    assert result.counterexample.event in {"y[6] < 50.5", "y[6] > 50.5"}
+    few = audit(lambda x, n, rng: rng.choice(["a", "b", "c"], n).tolist(), samples=1000)
+    assert "DP316" not in [note.code for note in few.notes]

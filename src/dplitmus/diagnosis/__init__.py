@@ -16,7 +16,7 @@ from dplitmus.diagnosis.lattice import lattice
 from dplitmus.diagnosis.law import law as law_of
 from dplitmus.diagnosis.noise import correlation, dependent, family, one_sided, shared, silent_input
 from dplitmus.diagnosis.scale import odds, too_much, unclipped
-from dplitmus.diagnosis.values import atoms, repeated, special, symbols
+from dplitmus.diagnosis.values import atoms, repeated, special, symbols, unlike
 from dplitmus.verdict import Note
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def notes(subject: Subject) -> Iterator[Note]:
     yield from causes
     if not any(note.code == "DP306" for note in causes):
         yield from special(subject)
+    yield from unlike(subject)
     yield from randomness(subject.habits)
 
 

@@ -24,6 +24,7 @@ _COMMON = 0.01  # share of the outputs from which a value is common
 _REPEATED = 0.01  # share of outputs that are copies of others
 _MOST_KINDS, _MOST_COLUMNS = 8, 16
 _FEW_ATOMS = 3
+_UNLIKE = 0.8  # share of outputs that came once
 _TABLE = 4  # copies of a value, on average, that make the values a table
 
 
@@ -62,6 +63,22 @@ def special(subject: Subject) -> Iterator[Note]:
             "DP302",
             f"{percent(strange, rows)} of the outputs hold NaN or infinite values; they count as outputs "
             "like any other.",
+        )
+
+
+def unlike(subject: Subject) -> Iterator[Note]:
+    """Outputs that are compared as a whole, and of which hardly one comes twice: nothing can be learned."""
+    sides = [side for side in subject.sides if len(side)]
+    if subject.violated or any(side.values.shape[1] > 1 for side in sides):
+        return
+    alone = sum(int((np.unique(side.keys[side.symbols], return_counts=True)[1] == 1).sum()) for side in sides)
+    total = sum(len(side) for side in sides)
+    if total >= FEW and alone > _UNLIKE * total:
+        yield Note(
+            "DP316",
+            f"{percent(alone, total)} of the outputs came only once, and they are texts or other things that "
+            "are compared as a whole: hardly anything can be learned from them. Return lists of numbers, such "
+            "as the numbers of words in a vocabulary: each is looked at in its place.",
         )
 
 
