@@ -77,8 +77,8 @@ def unlike(subject: Subject) -> Iterator[Note]:
         yield Note(
             "DP316",
             f"{percent(alone, total)} of the outputs came only once, and they are texts or other things that "
-            "are compared as a whole: hardly anything can be learned from them. Return lists of numbers, such "
-            "as the numbers of words in a vocabulary: each is looked at in its place.",
+            "are compared as a whole: hardly anything can be learned from them. Return lists of numbers, "
+            "such as the numbers of words in a vocabulary: each is looked at in its place.",
         )
 
 
