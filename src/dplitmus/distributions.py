@@ -38,7 +38,9 @@ def of(sample: Batch, pair: str, rule: Rule | None) -> Distributions:
     event = rule.happens(sample) if rule else np.zeros(len(sample), dtype=bool)
     kinds, counts = np.unique(sample.keys, return_counts=True)
     named = np.isin(sample.keys, np.array(list(sample.names), dtype=np.uint64)).mean() > _MANY
-    if named or kinds.size <= _FEW or (sample.values.shape[1] > 1 and axis and axis.kind == "key"):
+    along = axis is not None and axis.kind in {"value", "column", "sum"}  # numbers, whatever else there is
+    by_kind = sample.values.shape[1] > 1 and axis is not None and axis.kind == "key"
+    if kinds.size <= _FEW or by_kind or (named and not along):
         return Distributions(pair, "y", tuple(_kinds(sample, kinds, counts, event)))
     if rule and rule.kind in {
         "region",
@@ -54,7 +56,8 @@ def of(sample: Batch, pair: str, rule: Rule | None) -> Distributions:
     kind, column = (axis.kind, axis.column) if axis and axis.kind != "region" else ("sum", 0)
     numbers = certificate.numbers(sample, kind, column)
     name = "y" if sample.values.shape[1] == 1 else "sum(y)" if kind == "sum" else f"y[{column}]"
-    return Distributions(pair, name, tuple(_intervals(numbers, sample.labels, event, rule)))
+    other = "other" if sample.names else "NaN"
+    return Distributions(pair, name, tuple(_intervals(numbers, sample.labels, event, rule, other)))
 
 
 def _kinds(
@@ -77,11 +80,16 @@ def _kinds(
 
 
 def _intervals(
-    numbers: NDArray[np.float64], labels: NDArray[np.bool_], event: NDArray[np.bool_], rule: Rule | None
+    numbers: NDArray[np.float64],
+    labels: NDArray[np.bool_],
+    event: NDArray[np.bool_],
+    rule: Rule | None,
+    other: str,
 ) -> Iterator[Bin]:
+    """Equal intervals, and a bar for what is `other` than a number."""
     apart = np.isnan(numbers)
     if apart.any():
-        name = "none" if (missing(numbers) == apart).all() else "NaN"
+        name = "none" if (missing(numbers) == apart).all() else other
         yield _named(name, apart, labels, event & apart)
     if rule and rule.kind == "key":  # one exact value among many: a bar of its own
         yield _named(rule.event.removeprefix("y == "), event, labels, event)

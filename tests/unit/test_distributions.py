@@ -88,3 +88,16 @@ def test_every_kind_of_output_fits_in_few_bins(name: str) -> None:
 def test_what_is_recorded_depends_on_the_seed_alone() -> None:
     assert audited(halves) == audited(halves)
     assert audited(halves).distributions == audited(halves).distributions
+
+
+def test_numbers_among_other_things_are_drawn_along_their_axis() -> None:
+    def sometimes(x: float, n: int, rng: np.random.Generator) -> Any:
+        noise = rng.laplace(scale=0.5, size=n)
+        return [(True, x + value) if value > 0 else (False, None) for value in noise]
+
+    drawn = audited(sometimes).distributions
+    assert drawn is not None
+    assert drawn.of == "y[1]"
+    assert [bin_.name for bin_ in drawn.bins if bin_.name] == ["other"]
+    assert len(drawn.bins) > 16
+    assert any(bin_.event for bin_ in drawn.bins)
