@@ -114,13 +114,13 @@ def audit(
     given, target = target, target or importable_name(mechanism)
     parcel = Parcel(asked.mechanism, handling, _elsewhere(asked, given, target), asked.details)
     arms = [Arm(number, pair) for number, pair in enumerate(asked.pairs)]
-    parcel, seen = _acquainted(parcel, arms[0].pair.x, seed)
-    callee = parcel.callee
     if piece is not None:
         piece = whole_number("piece", piece, least=1, most=2**16, help="try piece=8")
-    elif callee.one_at_a_time:
-        piece = PIECE
     limit = positive_number("seconds", seconds) if seconds is not None else math.inf
+    parcel, seen = _acquainted(parcel, arms[0].pair.x, seed)
+    callee = parcel.callee
+    if piece is None and callee.one_at_a_time:
+        piece = PIECE
     planned = samples if not claim.delta and math.isinf(limit) else None
     shares = shares_of(stop, len(arms), planned=planned, scanned=level == "bits" and not claim.delta)
     budget = samples
