@@ -155,11 +155,12 @@ def _products(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _coincidence(scores: NDArray[np.float64]) -> float:
-    """How probable it is, at most, that draws of one call score so differently from those of two.
+    """About how probable it is, at most, that draws of one call score so differently from those of two.
 
     scores[i, j] compares the first draw of call i with the second one of call j. If draws are independent
-    those with i = j are no others than the rest, whose mean and variance are known. Bernstein's inequality
-    for their sum, whose terms are bounded: rare outputs that meet by chance are no reason to refuse anybody.
+    those with i = j are no others than the rest, which give mean and variance. Bernstein's inequality for
+    their sum, whose terms are bounded: rare outputs that meet by chance are no reason to refuse anybody.
+    (About: it is for independent terms of known variance. Nothing is certified by it.)
     """
     centred = scores - scores.mean(axis=0) - scores.mean(axis=1, keepdims=True) + scores.mean()
     away = abs(float(np.trace(centred)))
