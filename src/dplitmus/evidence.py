@@ -28,14 +28,14 @@ References: Ville (1939); Shafer (2021), "Testing by betting"; Gruenwald, de Hei
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, log_expit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -44,6 +44,7 @@ _FINEST, _RATIO, _MOST = 1e-3, 1.005, 14.0
 LEVELS = np.concatenate(
     [[0.0], _FINEST * _RATIO ** np.arange(int(math.log(_MOST / _FINEST) / math.log(_RATIO)) + 1)]
 )
+_SAID = np.stack([log_expit(LEVELS), log_expit(-LEVELS)])  # log probabilities of what a level says, and not
 _MARGINS = ((0.0, 0.8), (0.5, 0.2))  # (margin, mass): bets that wait for a clear forecast
 _DELTA_MARGINS = ((0.0, 0.5), (0.5, 0.5))  # for delta > 0: what breaks such claims is rare and clear
 # (kappa e^epsilon, mass), for delta > 0; the smaller ones are for leaks that are little above delta
@@ -51,7 +52,7 @@ _CAPS = ((1.0, 0.75), (0.3, 0.15), (0.1, 0.10))
 _FIRST_MASS = 0.8  # of the wealth is bet from the first draw on; half of the rest at each later start
 _FIRST_RESTART, _RESTART_FACTOR = 64, 8
 EPSILONS = np.concatenate([np.arange(0.001, 0.02, 0.0005), 0.02 * 1.005 ** np.arange(1315)])  # to 14
-_AT_ONCE = 32  # points of such a grid
+_AT_ONCE = 32  # points of such a grid, at first
 DELTAS = 10.0 ** np.arange(-7, 0, 0.02)
 
 
@@ -151,10 +152,9 @@ def log_wealth(
 ) -> NDArray[np.float64]:
     """Log of the wealth against each claim (epsilon[i], delta[i]).
 
-    `bets`, if given, are their `streams` on all levels, to be used again and again.
+    `bets`, if given, are their `streams` on all levels, to be used again and again; for delta = 0 there is no
+    need of them.
     """
-    if not bets and not tally.counts[:, 1:].any():
-        return np.zeros(epsilon.size)  # no bet was ever made
     occurs = tally.counts.any(axis=0)  # few levels ever do
     if not delta.any():
         occurs &= epsilon.min() < LEVELS  # nothing is bet on the others
@@ -162,12 +162,41 @@ def log_wealth(
     counts = tally.counts[:, used]
     since = np.array([counts - before[:, used] for _, before in tally.starts], dtype=float)
     masses = np.array([mass for mass, _ in tally.starts])
+    if not delta.any():
+        products = _pure(since, used, epsilon)
+    elif bets:
+        products = _capped(
+            since, [replace(bet, correct=bet.correct[:, used], wrong=bet.wrong[:, used]) for bet in bets]
+        )
+    else:
+        products = _capped(since, streams(epsilon, delta, LEVELS[used]))
     terms = [np.full((epsilon.size, 1), math.log(tally.cash))]
-    for bet in bets or streams(epsilon, delta, LEVELS[used]):
-        correct, wrong = (bet.correct[:, used], bet.wrong[:, used]) if bets else (bet.correct, bet.wrong)
-        logs = correct @ since[:, 0].T + wrong @ since[:, 1].T
-        terms.append(logs + np.log(masses * bet.mass))
+    terms += [logs + np.log(masses * mass) for mass, logs in products]
     return np.asarray(np.logaddexp.reduce(np.concatenate(terms, axis=1), axis=1))
+
+
+def _capped(since: NDArray[np.float64], bets: list[Stream]) -> Iterator[tuple[float, NDArray[np.float64]]]:
+    """The mass of each bet, and per claim (rows) and start the log of its payoffs' product."""
+    for bet in bets:
+        yield bet.mass, bet.correct @ since[:, 0].T + bet.wrong @ since[:, 1].T
+
+
+def _pure(
+    since: NDArray[np.float64], used: NDArray[np.intp], epsilon: NDArray[np.float64]
+) -> Iterator[tuple[float, NDArray[np.float64]]]:
+    """The same for delta = 0, where a bet pays eta / u or (1 - eta) / (1 - u).
+
+    Its log is what the forecast said less what the claim allows, and bets are made from some level on: sums
+    from each level on serve every epsilon.
+    """
+    sums = np.zeros((len(since), 3, used.size + 1))
+    sums[:, :2, :-1] = since
+    sums[:, 2, :-1] = (since * _SAID[:, used]).sum(axis=1)
+    sums = np.moveaxis(sums[..., ::-1].cumsum(axis=-1)[..., ::-1], 1, 0)
+    allowed, forbidden = log_expit(epsilon), log_expit(-epsilon)
+    for margin, mass in _MARGINS:
+        right, wrong, said = sums[..., np.searchsorted(LEVELS[used], epsilon + margin, side="right")]
+        yield mass, (said - right * allowed - wrong * forbidden).T
 
 
 def combined(logs: Sequence[NDArray[np.float64]], masses: Sequence[float]) -> NDArray[np.float64]:
@@ -186,11 +215,11 @@ def largest_refuted(
     nulls are nested, so the first grid point at or above the true value is one fixed true null; the
     result reaches it only if it is refuted.
     """
-    found = 0.0
-    for first in range(0, grid.size, _AT_ONCE):  # nobody asks about points beyond the first that stands
-        points = grid[first : first + _AT_ONCE]
+    found, first = 0.0, 0
+    while first < grid.size:  # in ever larger parts: nobody asks about points beyond the first that stands
+        points = grid[first : first + max(_AT_ONCE, first)]
         standing = np.flatnonzero(log_wealth_against(points) < math.log(1.0 / alpha))
         if standing.size:
             return float(points[standing[0] - 1]) if standing[0] else found
-        found = float(points[-1])
+        found, first = float(points[-1]), first + points.size
     return found

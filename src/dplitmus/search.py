@@ -200,7 +200,7 @@ class Search:
 
     def _against_claim(self, tally: evidence.Tally) -> float:
         epsilon, delta = np.array([self.claim.epsilon]), np.array([self.claim.delta])
-        if not self.bets:
+        if self.claim.delta and not self.bets:
             self.bets = evidence.streams(epsilon, delta, evidence.LEVELS)
         return float(evidence.log_wealth(tally, epsilon, delta, bets=self.bets)[0])
 
