@@ -145,7 +145,7 @@ def audit(
     ledger = journal if isinstance(journal, Journal) or journal is None else Journal(journal)
     if ledger is not None:
         ledger.begin(_spec(search, seen, samples=samples, alpha=alpha, stop=stop, level=level), own=seen.own)
-    desk = Desk(dispatch, ledger)
+    desk = Desk(dispatch, ledger, seen.pace)
     answers = Answers()
     finished = True
     try:

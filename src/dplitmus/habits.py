@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -41,6 +42,7 @@ class Habits(NamedTuple):
     shares: bool  # the draws of one call are equal, those of another call are others
     digest: str = ""  # of the first outputs: another run can see whether the mechanism is the same
     own: str | None = None  # the same, if noise of its own made them: another run must not see them again
+    pace: float = 0.0  # seconds a draw, in the fastest call
 
 
 def habits(callee: Callee, x: object, seed: int) -> Habits:
@@ -52,9 +54,13 @@ def habits(callee: Callee, x: object, seed: int) -> Habits:
     """
     slow = callee.one_at_a_time
     seen: list[NDArray[np.uint64]] = []
+    pace = math.inf
 
     def probe(key: int, draws: int) -> NDArray[np.uint64]:
+        nonlocal pace
+        started = time.perf_counter()
         seen.append(probed(callee, x, seed, key, draws))
+        pace = min(pace, (time.perf_counter() - started) / draws)
         return seen[-1]
 
     for draws in (_PROBE_SLOW if slow else _PROBE, *_LONGER[slow]):
@@ -77,6 +83,7 @@ def habits(callee: Callee, x: object, seed: int) -> Habits:
         shares=shares,
         digest=digest_of(seen[0]),
         own=None if repeats or replays or not telling(first) else digest_of(first),
+        pace=pace,
     )
 
 

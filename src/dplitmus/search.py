@@ -20,8 +20,11 @@ time does not matter, for a chunk in flight is in nobody's past but its successo
 Stopping. Answers are merged in the order of the numbers, whatever the order of their arrival: the stopping
 time is one of (F_t), and no executor, worker count or timing can change it; chunks beyond it are dropped
 unseen. (A rule that took answers as they come would stop at a time that depends on how long draws take, and
-these may depend on the outputs.) Who is late keeps nobody from drawing: others go on, and a straggler is
-overtaken by a copy of itself (`dispatch`), with the same stream and answer.
+these may depend on the outputs.) Only a time limit ends a run by the clock, before the first chunk that has
+no answer by then: Ville's inequality bounds the largest wealth of all times, so that no choice of the last
+one makes a false alarm more likely, not even one that outputs have a say in. Who is late keeps nobody from
+drawing: others go on, and a straggler is overtaken by a copy of itself (`dispatch`), with the same stream and
+answer.
 """
 
 from __future__ import annotations
@@ -64,6 +67,7 @@ _GROWTH_PATIENT = 0.15  # where nothing depends on stopping early
 _SEQUENTIAL = 16384  # draws on a pair up to which nothing is in flight, where draws are cheap
 _EARLY, _LATE = 128, 1024  # draws on a pair, where they are dear
 _IN_FLIGHT = 8  # chunks
+_IN_FLIGHT_EARLY = 16  # where draws are dear: the first chunks are drawn faster than judged
 _FIRST_MOMENT, _COARSE = 32, 16  # of the history: its first draws, and every so many epsilons of the grid
 _LEAST_ON_A_PAIR = 40  # draws before the bandit compares pairs
 _EVENLY = 0.8  # of the draws go to all pairs alike, the rest to the best of them
@@ -102,7 +106,10 @@ class Search:
         arms: deque[Arm] = deque()
         try:
             while True:
-                spent = self.dispatched >= self.budget or time.monotonic() > self.deadline or self._ready
+                late = time.monotonic() > self.deadline and any(arm.judged for arm in self.arms)
+                if late and not (waiting and desk.has_answer(waiting[0])):
+                    return
+                spent = late or self.dispatched >= self.budget or self._ready
                 if waiting and (len(waiting) > self._lag or spent):
                     arm = arms.popleft()
                     self._merge(arm, desk.result(waiting.popleft(), Judge(arm.panel)))
@@ -125,6 +132,8 @@ class Search:
     def _lag(self) -> int:
         """Chunks in flight beside the one that is merged next: a function of the spec and the draws alone."""
         draws = self.dispatched / len(self.arms)
+        if self.slow and draws < _LATE:
+            return _IN_FLIGHT_EARLY - 1
         return _IN_FLIGHT - 1 if self.slow or draws >= _SEQUENTIAL else 0
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import dplitmus
 from dplitmus import Result, judging, prospects, search
 from dplitmus.bounds import graded_lower, guess_lower
 from dplitmus.errors import InputError, MechanismError
+from dplitmus.executors import Inline
 
 PAIR = [(0.0, 1.0)]
 
@@ -266,6 +268,35 @@ def test_an_interrupt_keeps_what_was_learned() -> None:
 
 def test_a_time_limit_ends_the_run() -> None:
     assert audit(laplace(1.0), samples=10**9, seconds=0.05).samples < 10**6
+
+
+@pytest.mark.parametrize("threads", [0, 4])
+def test_when_the_time_is_up_nobody_waits_for_chunks_in_flight(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = itertools.count()
+    made = 0
+
+    def noised(x: float, rng: np.random.Generator) -> float:
+        nonlocal made
+        made = next(calls)
+        return x + float(rng.laplace())
+
+    # The clock jumps to the end with the 500th draw; by then more than twice as many are in flight.
+    clock = SimpleNamespace(monotonic=lambda: 0.0 if made < 500 else math.inf)
+    monkeypatch.setattr(search, "time", clock)
+    with ThreadPoolExecutor(threads) if threads else Inline() as executor:
+        result = audit(dplitmus.each(noised), executor=executor, seconds=3600)
+    assert 0 < result.samples <= made
+    if not threads:  # a chunk that was begun is finished
+        assert 450 < result.samples < 600
+        assert made < 600
+
+
+def test_a_run_without_any_time_still_has_a_chunk() -> None:
+    assert audit(laplace(1.0), seconds=1e-9).samples > 0
+    with ThreadPoolExecutor(2) as pool:
+        assert audit(dplitmus.each(lambda x, rng: x + rng.laplace()), executor=pool, seconds=1e-9).samples > 0
 
 
 def test_a_call_that_hangs_is_a_failure_of_the_mechanism() -> None:

@@ -108,6 +108,10 @@ def test_pieces_are_a_function_of_the_size_and_sum_to_it(size: int) -> None:
     pieces = replace(chunk(0), size=size, piece=8).pieces
     assert size == sum(pieces)
     assert min(size, 3) <= len(pieces) <= 128  # of five draws, two, two and one
+    assert size < 32 or max(pieces) >= 8
+    assert max(pieces) <= max(8, math.isqrt(size))
+    alone = replace(chunk(0), size=size, piece=1).pieces
+    assert len(alone) == size if size <= 128 else len(alone) > 64
 
 
 def test_pieces_drawn_together_are_those_drawn_alone() -> None:

@@ -113,10 +113,29 @@ def test_an_average_of_wealths_is_their_average() -> None:
     assert math.isclose(math.log(4.0), float(mixed[0]))
 
 
-@pytest.mark.parametrize("delta", [0.0, 1e-3])
-def test_stored_bets_give_the_same_wealth(delta: float) -> None:
+def some_tally() -> Tally:
+    """With three starts."""
     tally = Tally()
-    tally.add(counts(700, 40, 5) + counts(1200, 20, 1) + counts(0, 50, 0))
-    claims = np.array([0.7]), np.array([delta])
-    stored = evidence.log_wealth(tally, *claims, bets=evidence.streams(*claims, LEVELS))
-    np.testing.assert_allclose(evidence.log_wealth(tally, *claims), stored)
+    for _ in range(5):
+        tally.add(counts(700, 40, 5) + counts(1200, 20, 1) + counts(0, 50, 0) + counts(3, 9, 8))
+    assert len(tally.starts) == 3
+    return tally
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
+def test_the_wealth_is_the_mixture_of_the_products_of_all_payoffs(delta: float) -> None:
+    tally = some_tally()
+    for epsilon in (0.05, 0.7, 2.0, 30.0):
+        wealth = tally.cash
+        for bet in evidence.streams(np.array([epsilon]), np.array([delta]), LEVELS):
+            for mass, before in tally.starts:
+                right, wrong = tally.counts - before
+                wealth += mass * bet.mass * math.exp(float(bet.correct[0] @ right + bet.wrong[0] @ wrong))
+        found = evidence.log_wealth(tally, np.array([epsilon]), np.array([delta]))
+        np.testing.assert_allclose(found[0], math.log(wealth), rtol=1e-9, atol=1e-12)
+
+
+def test_stored_bets_give_the_same_wealth() -> None:
+    claims = np.array([0.7]), np.array([1e-3])
+    stored = evidence.log_wealth(some_tally(), *claims, bets=evidence.streams(*claims, LEVELS))
+    np.testing.assert_allclose(evidence.log_wealth(some_tally(), *claims), stored)
