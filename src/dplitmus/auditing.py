@@ -19,7 +19,7 @@ from dplitmus.adapters.program import Program
 from dplitmus.answering import Answers, examine, shares_of
 from dplitmus.arms import Arm
 from dplitmus.chunks import PIECE, Desk
-from dplitmus.diagnosis.subject import Subject, examined
+from dplitmus.diagnosis.subject import Source, Subject, examined
 from dplitmus.dispatch import Dispatch
 from dplitmus.errors import bad_value, in_words, one_of, positive_number, probability, whole_number
 from dplitmus.executors import Inline
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 _PHASE_STOCK = 23
 _LARGEST_STOCK = 2**21  # outputs of long calls that are kept in memory
 _DIAGNOSED = 2048  # draws on each input to name the cause, at most
+_DIAGNOSED_SLOW = 0.5  # of all draws, where they are dear: on these and other inputs together
 
 
 def audit(
@@ -159,7 +160,9 @@ def audit(
     finally:
         if ledger is not None:
             ledger.close()
-    left = budget - search.dispatched if finished and time.monotonic() - started < limit else 0
+    left = budget - search.dispatched if finished else 0
+    if not math.isinf(limit):  # by the speed of a single worker
+        left = max(0, min(left, int((started + limit - time.monotonic()) / seen.pace)))
     refuted = search.refuted or answers.epsilon_lower > claim.epsilon
     return Result(
         mechanism=callee.name,
@@ -180,7 +183,7 @@ def audit(
         pairs=tuple(_summary(arm, search) for arm in arms),
         detectable=detectable_epsilon((arm.tally for arm in arms), claim, search.explore or search.alpha),
         notes=(
-            *_notes(search, answers, seen, left, refuted=refuted),
+            *_notes(search, answers, seen, desk, left, refuted=refuted),
             *_exceptions(search.raised + answers.raised, on_error),
             *([Note("DP341", asked.note)] if asked.note else []),
         ),
@@ -311,25 +314,26 @@ def _distributions(search: Search, answers: Answers, *, refuted: bool) -> Distri
     return distributions.of(join(list(arm.sample)), arm.pair.name, confirmed)
 
 
-def _notes(search: Search, answers: Answers, seen: Habits, left: int, *, refuted: bool) -> Iterator[Note]:
+def _notes(
+    search: Search, answers: Answers, seen: Habits, desk: Desk, left: int, *, refuted: bool
+) -> Iterator[Note]:
     """What is probably wrong, from outputs on the pair that stands out most; no evidence comes from it."""
     arm = answers.arm or max(search.arms, key=lambda arm: arm.log_wealth)
     sample = join(list(arm.sample)) if arm.sample else None
-    drawn = sum(arm.tally.draws for arm in search.arms) + answers.draws
-    callee = search.parcel.callee
-    if search.slow and not refuted:
-        left = 0  # where draws are dear, nobody pays for the cause of nothing
-    wished = min(_DIAGNOSED, drawn // 20) if search.slow else _DIAGNOSED
-    fresh = max(0, min(wished, left // 4))
+    fresh = max(0, min(_DIAGNOSED, left // 4))
+    if search.slow:  # where draws are dear, the cause must not cost more than the finding
+        drawn = sum(arm.tally.draws for arm in search.arms) + answers.draws
+        left = min(left, int(_DIAGNOSED_SLOW * drawn)) if refuted else 0
+        fresh = max(0, min(fresh, left // 10))
+    source = Source(search.parcel, desk, search.seed)
     return diagnosis.notes(
         Subject(
-            callee=callee,
+            source=source,
             claim=search.claim,
             pair=arm.pair,
-            seed=search.seed,
             habits=seen,
             violated=refuted,
-            sides=examined(callee, arm.pair, search.seed, sample=sample, stock=arm.stock, fresh=fresh),
+            sides=examined(source, arm.pair, sample=sample, stock=arm.stock, fresh=fresh),
             spare=left - 2 * fresh,
         )
     )

@@ -18,8 +18,8 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from dplitmus import executors, journal
-from dplitmus.outputs import Batch, join
-from dplitmus.samples import draw_pieces, stream
+from dplitmus.outputs import Batch, Encoded, join
+from dplitmus.samples import draw_encoded, draw_pieces, stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,6 +118,11 @@ def _drawn(chunk: Chunk, first: int, last: int) -> Batch:
     return chunk.draw(first, last)
 
 
+def _encoded(parcel: Parcel, x: Any, seed: int, pieces: list[tuple[int, tuple[int, ...]]]) -> list[Encoded]:
+    """On a worker: so many outputs on one input from each of these streams."""
+    return [draw_encoded(parcel.callee, x, rows, stream(seed, *key)) for rows, key in pieces]
+
+
 @dataclass
 class Shared(Generic[Answer]):
     """A task with several chunks; their answers are taken from it one by one."""
@@ -167,8 +172,7 @@ class Desk:
                 )
             )
             return Pending(chunk, examiner, orders)
-        ends = [round(len(pieces) * task / tasks) for task in range(tasks + 1)]
-        for first, last in pairwise(ends):
+        for first, last in _shares(len(pieces), tasks):
             rows = sum(pieces[first:last])
             orders.append(
                 self.dispatch.submit(_drawn, chunk, first, last, plausible=_BatchOf(rows).is_plausible)
@@ -200,13 +204,28 @@ class Desk:
         else:
             parts = [self.dispatch.result(order) for order in pending.orders]
             self._note_pace(sum(part.seconds for part in parts) / chunk.size)
-            if pending.drawn:
-                answer = examiner.examine(chunk.joined([part.answer for part in parts]))
-            else:
-                answer = parts[0].answer
+            answers = [part.answer for part in parts]
+            answer = examiner.examine(chunk.joined(answers)) if pending.drawn else answers[0]
         if self.journal is not None:
             self.journal.append(chunk.key, lambda: examiner.as_data(answer))
         return answer
+
+    def draw(self, parcel: Parcel, x: Any, n: int, seed: int, key: tuple[int, ...]) -> list[Encoded]:
+        """Outputs on one input, part by part, from a mechanism that is called one draw at a time."""
+        pieces = [(min(PIECE, n - first), (*key, first)) for first in range(0, n, PIECE)]
+        tasks = self._tasks(n, len(pieces))
+        if tasks == 1:
+            return _encoded(parcel, x, seed, pieces)
+        orders = [
+            self.dispatch.submit(
+                _encoded, parcel, x, seed, some, plausible=_EncodedOf([rows for rows, _ in some]).is_plausible
+            )
+            for some in (pieces[first:last] for first, last in _shares(len(pieces), tasks))
+        ]
+        try:
+            return [part for order in orders for part in self.dispatch.result(order).answer]
+        finally:
+            self.dispatch.drop(orders)
 
     def answers(
         self, chunks: Iterator[Chunk], examiner: Examiner[Answer], in_flight: int, left: int
@@ -284,6 +303,11 @@ class Desk:
         self.pace = pace if not self.pace else 0.7 * self.pace + 0.3 * pace
 
 
+def _shares(pieces: int, tasks: int) -> Iterator[tuple[int, int]]:
+    """The first piece of each task, and the first that is not of it."""
+    return pairwise(round(pieces * task / tasks) for task in range(tasks + 1))
+
+
 def _plausible(examiner: Examiner[Any], answers: Any, chunks: list[Chunk]) -> bool:
     return (
         isinstance(answers, list)
@@ -305,3 +329,16 @@ class _BatchOf:
             and answer.values.ndim == 2
             and answer.values.shape[0] == self.rows
         )
+
+
+@dataclass(frozen=True)
+class _EncodedOf:
+    """The same for outputs on one input, in parts of so many."""
+
+    rows: list[int]
+
+    def is_plausible(self, answer: Any) -> bool:
+        return isinstance(answer, list) and self.rows == [
+            len(part.keys) if isinstance(part, Encoded) and len(part.keys) == len(part.values) else -1
+            for part in answer
+        ]

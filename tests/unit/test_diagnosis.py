@@ -12,12 +12,15 @@ import pytest
 
 import dplitmus
 from dplitmus import diagnosis
+from dplitmus.chunks import Desk
 from dplitmus.claim import Claim
-from dplitmus.diagnosis.subject import Subject, examined, step_of
+from dplitmus.diagnosis.subject import Source, Subject, examined, step_of
+from dplitmus.dispatch import Dispatch
+from dplitmus.executors import Inline
 from dplitmus.habits import habits
-from dplitmus.mechanisms.base import as_callee
 from dplitmus.mechanisms.zoo import ZOO
 from dplitmus.neighbours import as_pairs
+from dplitmus.shipping import Parcel
 from dplitmus.target import zoo_setting
 from dplitmus.verdict import Note
 
@@ -25,21 +28,24 @@ ROOT = Path(__file__).parents[2]
 NO_CAUSE = {"DP302", "DP303", "DP314"}
 
 
+def source_of(mechanism: Any, seed: int) -> Source:
+    return Source(Parcel(mechanism), Desk(Dispatch(Inline(), replays=True)), seed)
+
+
 def diagnosed(
     mechanism: Any, pair: Any = (0.0, 1.0), *, seed: int = 1, delta: float = 0.0, violated: bool = True
 ) -> list[Note]:
     """The notes on a mechanism without any search, for a claim of epsilon 1."""
-    callee, pair = as_callee(mechanism), as_pairs([pair])[0]
+    source, pair = source_of(mechanism, seed), as_pairs([pair])[0]
     return list(
         diagnosis.notes(
             Subject(
-                callee=callee,
+                source=source,
                 claim=Claim(epsilon=1.0, delta=delta),
                 pair=pair,
-                seed=seed,
-                habits=habits(callee, pair.x, seed),
+                habits=habits(source.parcel.callee, pair.x, seed),
                 violated=violated,
-                sides=examined(callee, pair, seed, sample=None, stock=None, fresh=2048),
+                sides=examined(source, pair, sample=None, stock=None, fresh=2048),
                 spare=20_000,
             )
         )
@@ -160,11 +166,11 @@ def test_correct_mechanisms_get_no_cause() -> None:
             continue
         setting = zoo_setting(f"zoo:{name}", epsilon=None, dimension=None)
         for seed in range(4):
-            callee, pair = as_callee(setting.mechanism), as_pairs(setting.neighbours or ())[0]
+            source, pair = source_of(setting.mechanism, seed), as_pairs(setting.neighbours or ())[0]
             claim = Claim(epsilon=setting.epsilon or 1.0, delta=setting.delta or 0.0)
-            sides = examined(callee, pair, seed, sample=None, stock=None, fresh=1024)
-            seen_habits = habits(callee, pair.x, seed)
-            subject = Subject(callee, claim, pair, seed, seen_habits, False, sides, 10_000)
+            sides = examined(source, pair, sample=None, stock=None, fresh=1024)
+            seen_habits = habits(source.parcel.callee, pair.x, seed)
+            subject = Subject(source, claim, pair, seen_habits, False, sides, 10_000)
             seen.update(note.code for note in diagnosis.notes(subject))
     assert not set(seen) - NO_CAUSE
 

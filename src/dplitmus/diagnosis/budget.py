@@ -73,15 +73,14 @@ def _loss(subject: Subject, size: int, draws: int) -> float | None:
     x, x_prime = (end[:size] for end in subject.inputs)
     pair = Pair(x, x_prime, f"the first {size}")
     arm = Arm(0, pair)
+    callee, seed = subject.source.parcel.callee, subject.source.seed
     search = Search(
-        parcel=Parcel(subject.callee.call), claim=subject.claim, arms=[arm], budget=int(_LEARNED * draws),
-        alpha=1e-6, seed=subject.seed + _PHASE + size, deadline=math.inf, progress=None, explore=1e-6,
+        parcel=Parcel(callee.call), claim=subject.claim, arms=[arm], budget=int(_LEARNED * draws),
+        alpha=1e-6, seed=seed + _PHASE + size, deadline=math.inf, progress=None, explore=1e-6,
     )  # fmt: skip
     try:
         search.run(Desk(Dispatch(Inline(), replays=True)), stop_when_refuted=False)
-        batch = draw_labelled(
-            subject.callee, pair, int((1 - _LEARNED) * draws), stream(subject.seed, _PHASE, size)
-        )
+        batch = draw_labelled(callee, pair, int((1 - _LEARNED) * draws), stream(seed, _PHASE, size))
     except DplitmusError:
         return None  # it may want all of them
     if arm.panel is None:

@@ -17,12 +17,13 @@ from dplitmus.samples import draw_encoded, stream
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dplitmus.chunks import Desk
     from dplitmus.claim import Claim
     from dplitmus.habits import Habits
-    from dplitmus.mechanisms.base import Callee
     from dplitmus.neighbours import Pair
     from dplitmus.outputs import Batch, Encoded
     from dplitmus.samples import Stock
+    from dplitmus.shipping import Parcel
 
     Floats = NDArray[np.float64]
 
@@ -32,7 +33,6 @@ FEW = 30  # numbers on an input, below which nothing is said of their law
 _PICKED = 1 / 10  # share of the outputs
 _PHASE_FRESH, _PHASE_SAME, _PHASE_OTHER = 40, 41, 42
 _CALLS = 4  # in which the fresh draws on an input are made
-_CALLS_OF_OUR_OWN = 8  # that no diagnosis exceeds
 _MOST_ROWS, _MOST_COLUMNS = 2**14, 64
 _SAME, _OTHER = 64, 256  # draws with one seed on both inputs; draws on inputs of our own
 
@@ -68,17 +68,32 @@ class Outputs:
 
 
 @dataclass(frozen=True)
+class Source:
+    """Where outputs come from: a mechanism, who calls it, and the seed of all streams."""
+
+    parcel: Parcel
+    desk: Desk
+    seed: int
+
+    def draw(self, x: Any, n: int, *key: int) -> list[Encoded]:
+        """Outputs on one input, in one call; on all workers, where each draw is a call of its own."""
+        callee = self.parcel.callee
+        if callee.one_at_a_time:
+            return self.desk.draw(self.parcel, x, n, self.seed, key)
+        return [draw_encoded(callee, x, n, stream(self.seed, *key))]
+
+
+@dataclass
 class Subject:
     """One pair of inputs of one mechanism, with what was drawn on it."""
 
-    callee: Callee
+    source: Source
     claim: Claim
     pair: Pair
-    seed: int
     habits: Habits
     violated: bool
     sides: tuple[Outputs, Outputs]
-    spare: int  # draws that are left for calls of our own
+    spare: int  # draws that are left
 
     @cached_property
     def rows(self) -> tuple[Floats, Floats]:
@@ -166,10 +181,7 @@ class Subject:
     def on(self, x: Any, number: int, draws: int = _OTHER) -> Floats | None:
         """Plain outputs on an input of our own; None if the mechanism will not have it."""
         drawn = self._call(x, draws, _PHASE_OTHER + number)
-        if drawn is None:
-            return None
-        rows = Outputs(drawn.values, drawn.keys, drawn.names).plain
-        return rows if len(rows) >= FEW else None
+        return drawn.plain if drawn is not None and len(drawn.plain) >= FEW else None
 
     def shaped(self, vector: Floats) -> Any:
         """A vector in the form of the pair's inputs."""
@@ -178,17 +190,18 @@ class Subject:
         array = vector.reshape(np.shape(self.pair.x))
         return array if isinstance(self.pair.x, np.ndarray) else type(self.pair.x)(array.tolist())
 
-    def _call(self, x: Any, n: int, phase: int) -> Encoded | None:
-        if n > self.spare // _CALLS_OF_OUR_OWN:
+    def _call(self, x: Any, n: int, phase: int) -> Outputs | None:
+        if n > self.spare:
             return None
+        self.spare -= n
         try:
-            return draw_encoded(self.callee, x, n, stream(self.seed, phase))
+            return _gathered(self.source.draw(x, n, phase))
         except DplitmusError:
             return None  # it may refuse inputs that nobody promised to accept
 
 
 def examined(
-    callee: Callee, pair: Pair, seed: int, *, sample: Batch | None, stock: Stock | None, fresh: int
+    source: Source, pair: Pair, *, sample: Batch | None, stock: Stock | None, fresh: int
 ) -> tuple[Outputs, Outputs]:
     """Outputs on both inputs: those of the search, and `fresh` more on each.
 
@@ -200,25 +213,23 @@ def examined(
         low, high = (Outputs(part.values, part.keys, part.names) for part in found)
         return low, high
     return tuple(  # type: ignore[return-value]
-        _gathered(_fresh(callee, x, seed, side, fresh), sample, label=bool(side))
+        _gathered(_fresh(source, x, side, fresh), sample, label=bool(side))
         for side, x in enumerate((pair.x, pair.x_prime))
     )
 
 
-def _fresh(callee: Callee, x: Any, seed: int, side: int, draws: int) -> list[Encoded]:
+def _fresh(source: Source, x: Any, side: int, draws: int) -> list[Encoded]:
     """Outputs of several calls; what fails now has nothing to say about what was drawn before."""
     size = draws // _CALLS
     if not size:
         return []
     try:
-        return [
-            draw_encoded(callee, x, size, stream(seed, _PHASE_FRESH, side, call)) for call in range(_CALLS)
-        ]
+        return [part for call in range(_CALLS) for part in source.draw(x, size, _PHASE_FRESH, side, call)]
     except DplitmusError:
         return []
 
 
-def _gathered(parts: list[Encoded], sample: Batch | None, *, label: bool) -> Outputs:
+def _gathered(parts: list[Encoded], sample: Batch | None = None, *, label: bool = False) -> Outputs:
     """All outputs on one input; narrower rows are padded with NaN."""
     values, keys = [part.values for part in parts], [part.keys for part in parts]
     names = {key: name for part in parts for key, name in part.names.items()}
