@@ -49,7 +49,7 @@ from dplitmus.samples import stream
 from dplitmus.verdict import Moment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -68,6 +68,7 @@ _SEQUENTIAL = 16384  # draws on a pair up to which nothing is in flight, where d
 _EARLY, _LATE = 128, 1024  # draws on a pair, where they are dear
 _IN_FLIGHT = 8  # chunks
 _IN_FLIGHT_EARLY = 16  # where draws are dear: the first chunks are drawn faster than judged
+_AHEAD = 0.2  # of the draws may be in flight there: what is in flight when the claim falls is lost to the exam
 _FIRST_MOMENT, _COARSE = 32, 16  # of the history: its first draws, and every so many epsilons of the grid
 _LEAST_ON_A_PAIR = 40  # draws before the bandit compares pairs
 _EVENLY = 0.8  # of the draws go to all pairs alike, the rest to the best of them
@@ -110,7 +111,7 @@ class Search:
                 if late and not (waiting and desk.has_answer(waiting[0])):
                     return
                 spent = late or self.dispatched >= self.budget or self._ready
-                if waiting and (len(waiting) > self._lag or spent):
+                if waiting and (spent or len(waiting) > self._lag or self._far_ahead(waiting)):
                     arm = arms.popleft()
                     self._merge(arm, desk.result(waiting.popleft(), Judge(arm.panel)))
                     if stop_when_refuted and self.refuted:
@@ -135,6 +136,11 @@ class Search:
         if self.slow and draws < _LATE:
             return _IN_FLIGHT_EARLY - 1
         return _IN_FLIGHT - 1 if self.slow or draws >= _SEQUENTIAL else 0
+
+    def _far_ahead(self, waiting: Iterable[Pending[Outcome]]) -> bool:
+        """Whether too many of few slow draws are in flight: a function of the same."""
+        early = self.slow and self.dispatched / len(self.arms) < _LATE
+        return early and sum(pending.chunk.size for pending in waiting) > _AHEAD * self.budget
 
     @property
     def slow(self) -> bool:
