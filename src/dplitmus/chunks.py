@@ -22,7 +22,7 @@ from dplitmus.outputs import Batch, Encoded, join
 from dplitmus.samples import draw_encoded, draw_pieces, stream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import numpy as np
 
@@ -166,17 +166,12 @@ class Desk:
         pieces = chunk.pieces
         tasks = self._tasks(chunk.size, len(pieces))
         if examiner is not None and tasks == 1 and not (self._dear and self.dispatch.local):
-            orders.append(
-                self.dispatch.submit(
-                    examined, chunk, examiner, plausible=partial(examiner.plausible, size=chunk.size)
-                )
-            )
+            plausible = partial(examiner.plausible, size=chunk.size)
+            orders.append(self._order(chunk.size, plausible, examined, chunk, examiner))
             return Pending(chunk, examiner, orders)
         for first, last in _shares(len(pieces), tasks):
             rows = sum(pieces[first:last])
-            orders.append(
-                self.dispatch.submit(_drawn, chunk, first, last, plausible=_BatchOf(rows).is_plausible)
-            )
+            orders.append(self._order(rows, _BatchOf(rows).is_plausible, _drawn, chunk, first, last))
         return Pending(chunk, examiner, orders, drawn=True)
 
     def has_answer(self, pending: Pending[Any]) -> bool:
@@ -216,12 +211,13 @@ class Desk:
         tasks = self._tasks(n, len(pieces))
         if tasks == 1:
             return _encoded(parcel, x, seed, pieces)
-        orders = [
-            self.dispatch.submit(
-                _encoded, parcel, x, seed, some, plausible=_EncodedOf([rows for rows, _ in some]).is_plausible
+        orders = []
+        for first, last in _shares(len(pieces), tasks):
+            some = pieces[first:last]
+            expected = _EncodedOf([rows for rows, _ in some])
+            orders.append(
+                self._order(sum(expected.rows), expected.is_plausible, _encoded, parcel, x, seed, some)
             )
-            for some in (pieces[first:last] for first, last in _shares(len(pieces), tasks))
-        ]
         try:
             return [part for order in orders for part in self.dispatch.result(order).answer]
         finally:
@@ -248,6 +244,11 @@ class Desk:
         finally:
             self.drop(waiting)
 
+    def _order(
+        self, draws: int, plausible: Callable[[Any], bool], work: Callable[..., Any], *arguments: Any
+    ) -> Order:
+        return self.dispatch.submit(work, *arguments, plausible=plausible, expected=self.pace * draws)
+
     def _submit_together(self, chunks: list[Chunk], examiner: Examiner[Answer]) -> Iterator[Pending[Answer]]:
         if len(chunks) == 1:
             yield self.submit(chunks[0], examiner)
@@ -256,10 +257,9 @@ class Desk:
         todo = [chunk for chunk, known in zip(chunks, recorded, strict=True) if known is None]
         shared = None
         if todo:
-            order = self.dispatch.submit(
-                _all_examined, todo, examiner, plausible=lambda answers: _plausible(examiner, answers, todo)
-            )
-            shared = Shared[Answer](order, sum(chunk.size for chunk in todo))
+            draws = sum(chunk.size for chunk in todo)
+            plausible = partial(_plausible, examiner, todo)
+            shared = Shared[Answer](self._order(draws, plausible, _all_examined, todo, examiner), draws)
         for chunk, known in zip(chunks, recorded, strict=True):
             if known is None and shared is not None:
                 yield Pending(chunk, examiner, [shared.order], shared=shared)
@@ -308,7 +308,7 @@ def _shares(pieces: int, tasks: int) -> Iterator[tuple[int, int]]:
     return pairwise(round(pieces * task / tasks) for task in range(tasks + 1))
 
 
-def _plausible(examiner: Examiner[Any], answers: Any, chunks: list[Chunk]) -> bool:
+def _plausible(examiner: Examiner[Any], chunks: list[Chunk], answers: Any) -> bool:
     return (
         isinstance(answers, list)
         and len(answers) == len(chunks)

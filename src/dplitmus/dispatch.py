@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dplitmus.errors import MechanismError
+from dplitmus.executors import capacity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _DEATHS_IN_DASK = {"KilledWorker", "CommClosedError", "ClosedClientError"}
 _DEATHS = 3  # in a row, before the mechanism is told to be the cause
 _COPIES = 3  # of one task at once, at most
-_SHORTEST_WAIT, _LATE = 2.0, 4.0  # seconds; times as long as the slowest task so far
+_SHORTEST_WAIT, _LATE = 2.0, 4.0  # seconds; times as long as the slowest task so far, or as expected
 
 
 class Timed(NamedTuple):
@@ -61,6 +62,7 @@ class Order:
     work: Callable[..., Any]
     arguments: tuple[Any, ...]
     plausible: Callable[[Any], bool]
+    expected: float = 0.0  # seconds, where somebody knows
     futures: list[Future[Timed]] = field(default_factory=list)
 
     @property
@@ -82,10 +84,14 @@ class Dispatch:
     local: bool = False  # whether the worker that answered last is a thread of this process
 
     def submit(
-        self, work: Callable[..., Any], *arguments: Any, plausible: Callable[[Any], bool] = lambda _: True
+        self,
+        work: Callable[..., Any],
+        *arguments: Any,
+        plausible: Callable[[Any], bool] = lambda _: True,
+        expected: float = 0.0,
     ) -> Order:
-        """Hand over one task; `plausible` looks at its answer."""
-        order = Order(work, arguments, plausible)
+        """Hand over one task that should take so many seconds; `plausible` looks at its answer."""
+        order = Order(work, arguments, plausible, expected)
         self._hand_over(order)
         self.orders.append(order)
         return order
@@ -138,7 +144,7 @@ class Dispatch:
             ended = next((future for future in order.futures if future.done()), None)
             if ended is not None:
                 return ended.result()
-            patience = max(_SHORTEST_WAIT, _LATE * self.slowest)
+            patience = max(_SHORTEST_WAIT, _LATE * max(self.slowest, order.expected))
             try:
                 if len(order.futures) == 1:
                     return order.futures[0].result(patience)
@@ -147,7 +153,7 @@ class Dispatch:
                 if order.done:
                     continue
             idle = all(other.done for other in self.orders if other is not order)
-            if self.replays and idle and len(order.futures) < _COPIES:
+            if self.replays and idle and len(order.futures) < min(_COPIES, capacity(self.executor)):
                 self._hand_over(order)
 
     def _plausible(self, order: Order, answer: Any) -> bool:

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import dplitmus
-from dplitmus import Result, executors
+from dplitmus import Result, dispatch, executors
 from dplitmus.dispatch import Dispatch, Timed
 from dplitmus.errors import InputError, MechanismError, MissingExtraError
 
@@ -292,9 +292,33 @@ def test_an_executor_that_breaks_and_cannot_be_made_again_is_told() -> None:
             future.set_exception(BrokenProcessPool())
             return future
 
-    dispatch = Dispatch(Broken(), replays=True)
+    tasks = Dispatch(Broken(), replays=True)
     with pytest.raises(MechanismError, match=r"DP432.*the executor broke"):
-        dispatch.result(dispatch.submit(len, "abc"))
+        tasks.result(tasks.submit(len, "abc"))
+
+
+@pytest.mark.parametrize(
+    ("workers", "expected", "copies"), [(2, 0.0, 2), (2, 60.0, 1), (1, 0.0, 1)],
+    ids=["late", "long", "nobody is idle"],
+)  # fmt: skip
+def test_a_late_task_is_copied_if_it_was_to_be_short_and_somebody_is_idle(
+    workers: int, expected: float, copies: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatch, "_SHORTEST_WAIT", 0.01)
+    begun: list[int] = []
+    copied = threading.Event()
+
+    def work() -> str:
+        begun.append(1)
+        if len(begun) == 2:
+            copied.set()
+        copied.wait(30.0 if copies == 2 else 0.2)
+        return "done"
+
+    with ThreadPoolExecutor(workers) as pool:
+        tasks = Dispatch(pool, replays=True)
+        assert tasks.result(tasks.submit(work, expected=expected)).answer == "done"
+    assert len(begun) == copies
 
 
 class Cluster:

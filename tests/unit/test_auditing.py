@@ -293,6 +293,28 @@ def test_when_the_time_is_up_nobody_waits_for_chunks_in_flight(
         assert made < 600
 
 
+def test_the_cause_of_a_slow_leak_is_named_with_at_most_half_the_draws_again() -> None:
+    calls = itertools.count()
+
+    def half(x: float, rng: np.random.Generator) -> float:
+        next(calls)
+        return x + float(rng.laplace(scale=0.5))
+
+    result = audit(dplitmus.each(half))
+    assert [note.code for note in result.notes] == ["DP310"]
+    looks = next(calls) - 1.5 * result.samples
+    assert looks < 64  # before the run
+    with ThreadPoolExecutor(3) as pool:
+        assert audit(dplitmus.each(half), executor=pool).notes == result.notes
+
+
+def test_few_slow_draws_are_not_all_spent_before_the_exam() -> None:
+    result = audit(dplitmus.each(lambda x, rng: x + rng.exponential()), samples=1000)
+    assert result.counterexample is not None
+    # In flight when the claim fell: a fifth of the draws that the search may have, and a chunk, at most.
+    assert result.samples > 0.77 * 1000
+
+
 def test_a_run_without_any_time_still_has_a_chunk() -> None:
     assert audit(laplace(1.0), seconds=1e-9).samples > 0
     with ThreadPoolExecutor(2) as pool:
