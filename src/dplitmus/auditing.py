@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 _PHASE_STOCK = 23
 _LARGEST_STOCK = 2**21  # outputs of long calls that are kept in memory
+_EXAMINED = 0.75  # of the time that is left when the claim is refuted; the rest is for the cause
 _DIAGNOSED = 2048  # draws on each input to name the cause, at most
 _DIAGNOSED_SLOW = 0.5  # of all draws, where they are dear: on these and other inputs together
 
@@ -117,12 +118,12 @@ def audit(
     arms = [Arm(number, pair) for number, pair in enumerate(asked.pairs)]
     if piece is not None:
         piece = whole_number("piece", piece, least=1, most=2**16, help="try piece=8")
-    limit = positive_number("seconds", seconds) if seconds is not None else math.inf
+    end = started + (positive_number("seconds", seconds) if seconds is not None else math.inf)
     parcel, seen = _acquainted(parcel, arms[0].pair.x, seed)
     callee = parcel.callee
     if piece is None and callee.one_at_a_time:
         piece = PIECE
-    planned = samples if not claim.delta and math.isinf(limit) else None
+    planned = samples if not claim.delta and math.isinf(end) else None
     shares = shares_of(stop, len(arms), planned=planned, scanned=level == "bits" and not claim.delta)
     budget = samples
     if seen.repeats:
@@ -130,6 +131,7 @@ def audit(
         for arm in arms:
             arm.stock = Stock.draw(callee, arm.pair, budget, stream(seed, _PHASE_STOCK, arm.number))
     dispatch = _dispatch(executor or Inline(), parcel, seen, arms[0].pair.x, seed)
+    began = time.monotonic()
     search = Search(
         parcel=parcel,
         claim=claim,
@@ -137,7 +139,7 @@ def audit(
         budget=max(1, int(shares.draws * budget)),
         alpha=shares.search * alpha,
         seed=seed,
-        deadline=started + limit * (shares.draws if stop == "never" else 1.0),
+        deadline=began + (end - began) * shares.draws if stop == "never" else end,
         progress=progress,
         level=level,
         explore=shares.panel * alpha if stop == "never" else None,
@@ -153,16 +155,15 @@ def audit(
         search.run(desk, stop_when_refuted=stop == "violated")
         if stop == "never" or search.refuted:
             _check_calls(search, seen)
-            left = _affordable(search, budget, started, limit)
+            pace = (time.monotonic() - began) / sum(arm.tally.draws for arm in arms)
+            left = _within(end, budget - search.dispatched, pace if stop == "never" else pace / _EXAMINED)
             answers = examine(search, shares, alpha, left, desk, everything=stop == "never")
     except KeyboardInterrupt:
         finished = False  # what was merged stands
     finally:
         if ledger is not None:
             ledger.close()
-    left = budget - search.dispatched if finished else 0
-    if not math.isinf(limit):  # by the speed of a single worker
-        left = max(0, min(left, int((started + limit - time.monotonic()) / seen.pace)))
+    left = _within(end, budget - search.dispatched, seen.pace) if finished else 0  # at the pace of one worker
     refuted = search.refuted or answers.epsilon_lower > claim.epsilon
     return Result(
         mechanism=callee.name,
@@ -282,15 +283,12 @@ def _plain(value: Any) -> str:
     return f"{type(value).__name__} {words}"
 
 
-def _affordable(search: Search, budget: int, started: float, limit: float) -> int:
-    """Draws that are left; with a time limit, as many as the speed so far allows.
+def _within(end: float, draws: int, pace: float) -> int:
+    """As many of these draws as will fit into the time that is left, at so many seconds a draw.
 
-    The number must be fixed before the exam: to stop it by the clock would let the outputs have a say.
+    Those of an exam must be fixed before it: to stop it by the clock would let the outputs have a say.
     """
-    drawn = sum(arm.tally.draws for arm in search.arms)
-    left = budget - search.dispatched
-    elapsed = time.monotonic() - started
-    return left if math.isinf(limit) else max(0, min(left, int(drawn / elapsed * (limit - elapsed))))
+    return draws if math.isinf(end) else max(0, min(draws, int((end - time.monotonic()) / pace)))
 
 
 def _summary(arm: Arm, search: Search) -> PairSummary:

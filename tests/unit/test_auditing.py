@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from scipy.special import bdtrc
 
 import dplitmus
-from dplitmus import Result, judging, prospects, search
+from dplitmus import Result, auditing, habits, judging, prospects, search
 from dplitmus.bounds import graded_lower, guess_lower
 from dplitmus.errors import InputError, MechanismError
 from dplitmus.executors import Inline
@@ -313,6 +314,45 @@ def test_few_slow_draws_are_not_all_spent_before_the_exam() -> None:
     assert result.counterexample is not None
     # In flight when the claim fell: a fifth of the draws that the search may have, and a chunk, at most.
     assert result.samples > 0.77 * 1000
+
+
+@pytest.fixture
+def tick(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
+    """A clock of calls: each takes 20 ms, and all else takes no time."""
+    calls = 0
+
+    def tick() -> float:
+        nonlocal calls
+        calls += 1
+        return 0.02 * calls
+
+    clock = SimpleNamespace(monotonic=lambda: 0.02 * calls, perf_counter=lambda: 0.02 * calls)
+    for module in (auditing, habits, search):
+        monkeypatch.setattr(module, "time", clock)
+    return tick
+
+
+@pytest.mark.parametrize(("seconds", "used"), [(2, 0.4), (20, 0.85)])
+def test_the_tightest_bound_uses_the_time_it_is_given(
+    seconds: float, used: float, tick: Callable[[], float]
+) -> None:
+    def slow(x: float, rng: np.random.Generator) -> float:
+        tick()
+        return x + float(rng.laplace())
+
+    result = audit(dplitmus.each(slow), seconds=seconds, stop="never")
+    assert used <= result.samples * 0.02 / seconds <= 1
+    assert tick() < 1.1 * seconds
+
+
+def test_time_is_kept_for_the_cause(tick: Callable[[], float]) -> None:
+    def half(x: float, rng: np.random.Generator) -> float:
+        tick()
+        return x + float(rng.laplace(scale=0.5))
+
+    result = audit(dplitmus.each(half), seconds=20)
+    assert [note.code for note in result.notes] == ["DP310"]
+    assert tick() < 1.1 * 20
 
 
 def test_a_run_without_any_time_still_has_a_chunk() -> None:
