@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 _PHASE_STOCK = 23
 _LARGEST_STOCK = 2**21  # outputs of long calls that are kept in memory
+_SHORTEST = 1e-9  # seconds a draw: a coarse clock may say none
 _EXAMINED = 0.75  # of the time that is left when the claim is refuted; the rest is for the cause
 _DIAGNOSED = 2048  # draws on each input to name the cause, at most
 _DIAGNOSED_SLOW = 0.5  # of all draws, where they are dear: on these and other inputs together
@@ -288,7 +289,9 @@ def _within(end: float, draws: int, pace: float) -> int:
 
     Those of an exam must be fixed before it: to stop it by the clock would let the outputs have a say.
     """
-    return draws if math.isinf(end) else max(0, min(draws, int((end - time.monotonic()) / pace)))
+    if math.isinf(end):
+        return draws
+    return max(0, min(draws, int((end - time.monotonic()) / max(pace, _SHORTEST))))
 
 
 def _summary(arm: Arm, search: Search) -> PairSummary:

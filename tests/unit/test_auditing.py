@@ -355,6 +355,12 @@ def test_time_is_kept_for_the_cause(tick: Callable[[], float]) -> None:
     assert tick() < 1.1 * 20
 
 
+def test_a_clock_may_stand_still(tick: Callable[[], float]) -> None:
+    result = audit(copy, seconds=20)
+    assert result.counterexample is not None
+    assert tick() == 0.02
+
+
 def test_a_run_without_any_time_still_has_a_chunk() -> None:
     assert audit(laplace(1.0), seconds=1e-9).samples > 0
     with ThreadPoolExecutor(2) as pool:
