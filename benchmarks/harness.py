@@ -1,8 +1,9 @@
 """What an audit costs beside the mechanism's own time.
 
 Steady state: microseconds of CPU a draw beyond 100,000 draws, for a correct Laplace mechanism in n
-dimensions, less the time the mechanism takes by itself. Start: CPU seconds of the first 300 draws, and by
-what factor they grow if BLAS may use all cores for the experts' small matrices, which they do not let it.
+dimensions, less the time the mechanism takes by itself. Start: CPU seconds of the first 300 draws; as a ratio
+to a hundred thousand sums of eight numbers, for machines differ and so do hours; and by what factor they grow
+if BLAS may use all cores for the experts' small matrices, which they do not let it.
 Slow mechanisms: wall time of an audit whose every draw sleeps for 1 ms, as a ratio to that of as many draws
 on the same threads without an audit, measured before and after it. Medians of REPEATS, and the range.
 
@@ -18,12 +19,15 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import dplitmus
 from dplitmus import arithmetic
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LONG, SHORT = 1_100_000, 100_000
 
@@ -75,6 +79,15 @@ def on_all_cores(dimension: int) -> float:
         return other.apply(first_draws, (dimension, True)) / one.apply(first_draws, (dimension, False))
 
 
+def small_sums() -> float:
+    """CPU seconds of a hundred thousand sums of eight numbers: how fast this machine is just now."""
+    numbers = np.arange(8.0)
+    started = time.process_time()
+    for _ in range(100_000):
+        numbers.sum()
+    return time.process_time() - started
+
+
 def own_time(mechanism: Laplace, draws: int) -> float:
     """CPU seconds a draw of the mechanism alone, in chunks of the same size."""
     rng = np.random.Generator(np.random.SFC64(1))
@@ -120,7 +133,7 @@ def steady(mechanism: Laplace) -> float:
     return ((long - short) / (many - few) - own_time(mechanism, 500_000)) * 1e6
 
 
-def in_words(values: list[float], digits: int) -> str:
+def in_words(values: Sequence[float], digits: int) -> str:
     """The median, and the range."""
     middle, least, most = (
         f"{value:.{digits}f}" for value in (statistics.median(values), min(values), max(values))
@@ -131,14 +144,17 @@ def in_words(values: list[float], digits: int) -> str:
 def main() -> None:
     """Print both tables."""
     repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    print(f"{'n':>8}{'first 300 draws, s':>26}{'times, on all cores':>24}{'steady, us a draw':>24}")
+    heads = ("first 300 draws, s", "in small sums", "times, on all cores", "steady, us a draw")
+    print(f"{'n':>8}", *(f"{head:>26}" for head in heads), sep="")
     for dimension in (1, 8, 32):
         mechanism = Laplace(dimension)
         cpu(mechanism, 334)  # warm up
-        start = in_words([cpu(mechanism, 334)[0] for _ in range(repeats)], 3)
+        starts, sums = zip(*((cpu(mechanism, 334)[0], small_sums()) for _ in range(repeats)), strict=True)
+        ratios = [start / yardstick for start, yardstick in zip(starts, sums, strict=True)]
         cores = in_words([on_all_cores(dimension) for _ in range(repeats)], 2)
         late = in_words([steady(mechanism) for _ in range(repeats)], 2)
-        print(f"{dimension:>8}{start:>26}{cores:>24}{late:>24}", flush=True)
+        start, ratio = in_words(starts, 3), in_words(ratios, 2)
+        print(f"{dimension:>8}{start:>26}{ratio:>26}{cores:>26}{late:>26}", flush=True)
     print(f"\n{'threads':>8}{'draws':>8}{'times the same draws alone':>30}")
     for budget in (10_000, 40_000):
         for threads in (1, 2, 4):
