@@ -37,7 +37,7 @@ _FEWEST_PIECES, _MOST_PIECES = 4, 128  # of a chunk
 _LARGE_ROOT = 8  # of the size of a chunk from which pieces grow, too
 _TASK_SECONDS = 1.0
 _SHORTEST_TASK = 0.05  # seconds; shorter ones are not worth the way
-_TASK_HERE, _SHORTEST_HERE = 0.05, 0.002  # the same for threads of this process
+_TASK_HERE, _SHORTEST_HERE = 0.05, 0.02  # the same for threads of this process
 _DEAR = 2e-4  # seconds a draw from which judging takes far less than drawing
 
 
@@ -165,7 +165,7 @@ class Desk:
         orders = []
         pieces = chunk.pieces
         tasks = self._tasks(chunk.size, len(pieces))
-        if examiner is not None and tasks == 1 and not (self._dear and self.dispatch.local):
+        if examiner is not None and tasks == 1 and not self.draws_here:
             plausible = partial(examiner.plausible, size=chunk.size)
             orders.append(self._order(chunk.size, plausible, examined, chunk, examiner))
             return Pending(chunk, examiner, orders)
@@ -173,6 +173,11 @@ class Desk:
             rows = sum(pieces[first:last])
             orders.append(self._order(rows, _BatchOf(rows).is_plausible, _drawn, chunk, first, last))
         return Pending(chunk, examiner, orders, drawn=True)
+
+    @property
+    def draws_here(self) -> bool:
+        """Whether threads of this process draw, and their time is for drawing."""
+        return self._dear and self.dispatch.local
 
     def has_answer(self, pending: Pending[Any]) -> bool:
         """Whether nobody would wait for its result."""
@@ -287,8 +292,7 @@ class Desk:
 
     def _tasks(self, size: int, pieces: int) -> int:
         seconds = self.pace * size
-        here = self._dear and self.dispatch.local
-        usual, shortest = (_TASK_HERE, _SHORTEST_HERE) if here else (_TASK_SECONDS, _SHORTEST_TASK)
+        usual, shortest = (_TASK_HERE, _SHORTEST_HERE) if self.draws_here else (_TASK_SECONDS, _SHORTEST_TASK)
         if pieces == 1 or self.capacity == 1 or seconds < shortest:
             return 1
         alike = min(self.capacity, int(seconds / shortest)) if self._dear else 1  # nobody waits for others

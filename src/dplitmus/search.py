@@ -113,6 +113,8 @@ class Search:
                 spent = late or self.dispatched >= self.budget or self._ready
                 if waiting and (spent or len(waiting) > self._lag or self._far_ahead(waiting)):
                     arm = arms.popleft()
+                    if arm.panel is not None:
+                        arm.panel.gives_way = self.slow and desk.draws_here
                     self._merge(arm, desk.result(waiting.popleft(), Judge(arm.panel)))
                     if stop_when_refuted and self.refuted:
                         return

@@ -80,6 +80,30 @@ def test_threads_that_share_slow_chunks_draw_and_leave_the_judging_and_the_resul
         assert (expected.log_wealth, expected.epsilon_lower) == (found.log_wealth, found.epsilon_lower)
 
 
+def quick(x: float, n: int, rng: np.random.Generator) -> Any:
+    return x + rng.laplace(size=n)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "threads", "expected"),
+    [(each(slow), 2, {True, False}), (each(slow), 0, {False}), (quick, 2, {False})],
+)
+def test_a_panel_gives_way_to_threads_that_draw_and_to_nobody_else(
+    mechanism: Any, threads: int, expected: set[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gave_way = set()
+    in_turn = Panel._in_turn
+
+    def watched(self: Panel) -> Any:
+        gave_way.add(self.gives_way)
+        return in_turn(self)
+
+    monkeypatch.setattr(Panel, "_in_turn", watched)
+    with ThreadPoolExecutor(threads) if threads else Inline() as executor:
+        audit(mechanism, epsilon=1.0, neighbours=[(0.0, 1.0)], samples=400, seed=1, executor=executor)
+    assert expected == gave_way | {False}
+
+
 def test_a_single_thread_does_what_is_asked_for_once_and_nothing_else() -> None:
     done: list[int] = []
     asked, forgotten, dropped = (Inline().submit(done.append, number) for number in range(3))

@@ -50,14 +50,15 @@ class Widths:
         """Posterior of the weights given the counts, and of the widths given their evidence."""
         zero, steps = np.zeros(self.width.size), 7 if cold else 3
         start = zero if cold else self.weight
-        centres = self.sums / np.maximum(self.counts.sum(axis=1), 1.0)
+        used = self.counts.any(axis=(0, 1))  # mostly a third of the bins: sums are clipped
+        counts = self.counts[..., used]
+        centres = self.sums[:, used] / np.maximum(counts.sum(axis=1), 1.0)
         if intercept:
-            fit = with_intercept(
-                self.counts, centres, _DEVIATION, (start, zero if cold else self.bias), steps
-            )
+            bias = zero if cold else self.bias
+            fit = with_intercept(counts, centres, _DEVIATION, (start, bias), steps)
             self.weight, self.bias, self.variance, self.covariance, self.bias_variance, evidence = fit
         else:
-            self.weight, self.variance, evidence = one_weight(self.counts, centres, _DEVIATION, start, steps)
+            self.weight, self.variance, evidence = one_weight(counts, centres, _DEVIATION, start, steps)
         share = np.exp(evidence - evidence.max())
         self.share = share / share.sum()
 

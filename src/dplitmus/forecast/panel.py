@@ -11,6 +11,7 @@ become good late (Herbster and Warmuth 1998).
 from __future__ import annotations
 
 import copy
+import time
 from dataclasses import dataclass, field, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
@@ -28,6 +29,8 @@ from dplitmus.forecast.tables import Edges, Regions, Symbols, Tree
 from dplitmus.outputs import has_numbers, join
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from dplitmus.outputs import Batch
@@ -113,6 +116,7 @@ class Panel:
     frozen: bool = False
     signal: float = 0.0  # sum over draws of the squared logit
     together: Together | None = None  # what the panels of all pairs know of their experts
+    gives_way: bool = False  # whether threads of this process draw meanwhile
 
     @property
     def converged(self) -> bool:
@@ -182,6 +186,17 @@ class Panel:
         """Of the experts, by what they did on this pair and on all."""
         return self.together.weights(self) if self.together else np.asarray(np.exp(self.log_weights))
 
+    def _in_turn(self) -> Iterator[Expert]:
+        """All experts; before each of them, threads that draw may have the interpreter.
+
+        They need little of it, and often. A thread that asks for it would wait for five milliseconds, most of
+        what a small chunk takes; to sleep for no time is to be away for a twentieth of one.
+        """
+        for expert in self.experts:
+            if self.gives_way:
+                time.sleep(0)
+            yield expert
+
     @careful()
     def judge(self, batch: Batch) -> Judgement:
         """Forecast a chunk by what is known now; the labels are only used to score the experts."""
@@ -213,7 +228,7 @@ class Panel:
 
     def _judge_few(self, batch: Batch, weights: Floats, active: NDArray[np.bool_]) -> Judgement:
         """The same for a chunk that all experts see whole: one step for all of them."""
-        etas = _told(np.stack([expert.forecast(batch) for expert in self.experts]))
+        etas = _told(np.stack([expert.forecast(batch) for expert in self._in_turn()]))
         mixture = weights[active] @ etas[active] / weights[active].sum()
         losses = np.log(np.where(batch.labels, etas, 1 - etas)).sum(axis=1)
         logits = _logits(mixture, None)
@@ -254,12 +269,12 @@ class Panel:
         active = self.weights >= _IDLE
         if self.frozen:
             few = batch.rows(slice(0, max(_SAMPLE // 4, len(batch) // _IDLE_SHARE)))
-            for expert, is_active in zip(self.experts, active, strict=True):
+            for expert, is_active in zip(self._in_turn(), active, strict=True):
                 expert.learn(batch if is_active else few, whole=False)
             return
         self.past.append(batch)
         freeze = self.draws >= _FREEZE or self.draws * batch.values.shape[1] >= _FROZEN_VALUES
-        for k, expert in enumerate(self.experts):
+        for k, expert in enumerate(self._in_turn()):
             growth = _REFIT_ACTIVE if active[k] else _REFIT_IDLE
             due = freeze or self.draws >= growth * self.taught[k]
             if due and not isinstance(expert, Common):  # that one has a past of its own
