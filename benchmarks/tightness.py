@@ -1,7 +1,7 @@
 """Certified lower bounds on DP-Sniper's suite at 90 % confidence, against its best and an oracle's.
 
 Every draw counts: search over pairs, learning and the certificate; but for the first 192, which look for a
-fixed seed, and 128 that look whether draws are independent. "oracle" is the bound from the best event of the
+fixed seed, and 1024 that look whether draws are independent. "oracle" is the bound from the best event of the
 best pair, known beforehand, with all draws and Clopper-Pearson on both inputs;
 "DP-Sniper" is the better of its two reference runs (eps_lcb in eval_sp2021/reference-results of
 github.com/eth-sri/dp-sniper, dd_search_reg_data.log and dd_search_mlp_data.log; Bichsel et al. 2021), each of

@@ -23,7 +23,8 @@ from dplitmus.diagnosis.subject import Source, Subject, examined
 from dplitmus.dispatch import Dispatch
 from dplitmus.errors import bad_value, in_words, one_of, positive_number, probability, whole_number
 from dplitmus.executors import Inline
-from dplitmus.habits import Habits, check_independence, habits
+from dplitmus.habits import Habits, habits
+from dplitmus.independence import check_independence
 from dplitmus.isolation import memory_limit as checked_memory
 from dplitmus.journal import Journal
 from dplitmus.neighbours import LEVELS
@@ -154,8 +155,8 @@ def audit(
     finished = True
     try:
         search.run(desk, stop_when_refuted=stop == "violated")
+        _check_calls(search, seen)
         if stop == "never" or search.refuted:
-            _check_calls(search, seen)
             pace = (time.monotonic() - began) / sum(arm.tally.draws for arm in arms)
             left = _within(end, budget - search.dispatched, pace if stop == "never" else pace / _EXAMINED)
             answers = examine(search, shares, alpha, left, desk, everything=stop == "never")
@@ -223,12 +224,12 @@ def _acquainted(parcel: Parcel, x: Any, seed: int) -> tuple[Parcel, Habits]:
 
 
 def _check_calls(search: Search, seen: Habits) -> None:
-    """Nobody is accused, nor is anything certified, by draws of one call that depend on each other."""
+    """Nothing is certified by draws of one call that depend on each other, nor is anybody accused."""
     callee = search.parcel.callee
     apart = callee.one_at_a_time or callee.on_error == "symbol"  # a call has but one draw
     if not apart and not seen.repeats:
         arm = max(search.arms, key=lambda arm: arm.log_wealth)
-        check_independence(callee, arm.pair.x, search.seed)
+        check_independence(callee, arm.pair.x, search.seed, seen.pace)
 
 
 def _elsewhere(asked: Asked, given: str | None, target: str | None) -> str | None:

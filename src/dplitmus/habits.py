@@ -1,7 +1,7 @@
-"""What a mechanism does with its generator and its calls, before and after anything is made of its draws.
+"""What a mechanism does with its generator and its calls, before anything is made of its draws.
 
 Takes a mechanism and an input; gives what a few small calls show: is there a fixed seed, can a run be
-replayed, are the draws of a call independent? Evidence from draws that depend on each other is none.
+replayed, do all rows of a call share one noise? (`independence` looks for what else they may share.)
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dplitmus.errors import MechanismError
-from dplitmus.samples import draw_calls, draw_encoded, stream
+from dplitmus.samples import draw_encoded, stream
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,10 +25,7 @@ _GLANCE = 2  # of which so many mostly show that another stream gives other outp
 _LONGER = {False: (256, 1024), True: (64,)}  # where these do not tell: batched, and one draw at a time
 _MIRACLE = 1e-8
 _SHARED = 40  # repetitions of outputs inside calls that are no chance: see `_share`
-_CALLS, _OF_EACH = (32, 192), 4  # calls at first, and if they look strange; draws of each
-_STRANGE, _SURE = 0.05, 1e-9  # probabilities of a coincidence
-_COLUMNS = 16  # of which the numbers are compared
-_PHASE_PROBE, _PHASE_CALLS = 30, 31
+_PHASE_PROBE = 30
 
 
 class Habits(NamedTuple):
@@ -124,54 +120,3 @@ def _share(first: NDArray[np.uint64], other: NDArray[np.uint64]) -> bool:
     again = here + there > 1
     together = bool(((here == 0) | (there == 0))[again].all())
     return together and int((here + there - 1)[again].sum()) >= _SHARED
-
-
-def check_independence(callee: Callee, x: object, seed: int) -> None:
-    """Refuse a mechanism two draws of which depend on each other if they come from one call (DP407).
-
-    Before somebody is accused: bets and binomial bounds hold for independent draws. Tried on the last two
-    draws of small calls, by whether they are equal and by how their numbers go together.
-    """
-    rng = stream(seed, _PHASE_CALLS)
-    for calls, chance in zip(_CALLS, (_STRANGE, _SURE), strict=True):
-        drawn = draw_calls(callee, x, _OF_EACH, calls, rng)
-        keys = drawn.keys.reshape(calls, _OF_EACH)[:, -2:]
-        columns = drawn.values[:, :_COLUMNS]
-        values = columns.reshape(calls, _OF_EACH, columns.shape[1])[:, -2:]
-        scores = [(keys[:, :1] == keys[:, 1]).astype(float), *map(_products, np.moveaxis(values, 2, 0))]
-        if min(map(_coincidence, scores)) > chance:
-            return
-    raise dependent_draws(callee)
-
-
-def dependent_draws(callee: Callee) -> MechanismError:
-    """DP407: what cannot be judged."""
-    return MechanismError(
-        f"{callee.name}: the draws of one call depend on each other, and so they certify nothing",
-        code="DP407",
-        help="make n independent draws, or lift a function that makes one: dplitmus.each(f)",
-    )
-
-
-def _products(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of the ranks of all first draws with those of all second ones: large where both are, or neither is."""
-    _, order = np.unique(numbers, return_inverse=True)  # NaN is the largest
-    ranks = order.reshape(numbers.shape).astype(float)
-    ranks -= ranks.mean(axis=0)
-    return np.outer(ranks[:, 0], ranks[:, 1])
-
-
-def _coincidence(scores: NDArray[np.float64]) -> float:
-    """About how probable it is, at most, that draws of one call score so differently from those of two.
-
-    scores[i, j] compares the first draw of call i with the second one of call j. If draws are independent
-    those with i = j are no others than the rest, which give mean and variance. Bernstein's inequality for
-    their sum, whose terms are bounded: rare outputs that meet by chance are no reason to refuse anybody.
-    (About: it is for independent terms of known variance. Nothing is certified by it.)
-    """
-    centred = scores - scores.mean(axis=0) - scores.mean(axis=1, keepdims=True) + scores.mean()
-    away = abs(float(np.trace(centred)))
-    if not away:
-        return 1.0
-    variance = float(np.square(centred).sum()) / (len(scores) - 1)
-    return 2 * math.exp(-(away**2) / (2 * variance + 2 * float(np.abs(centred).max()) * away / 3))

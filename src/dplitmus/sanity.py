@@ -21,7 +21,8 @@ from dplitmus.claim import Claim
 from dplitmus.counts import SideCounts, VoteCounts
 from dplitmus.errors import MechanismError, one_of, probability
 from dplitmus.forecast import majority
-from dplitmus.habits import dependent_draws, habits
+from dplitmus.habits import habits
+from dplitmus.independence import check_independence, dependent_draws
 from dplitmus.mechanisms.base import as_callee
 from dplitmus.neighbours import zeros_and_ones
 from dplitmus.samples import checked_dimension, checked_samples, checked_seed, draw, plan, stream
@@ -224,6 +225,8 @@ def sanity_check(
         threads=threads,
         progress=(lambda size: progress(2 * size)) if progress else None,
     )
+    if not callee.one_at_a_time:
+        check_independence(callee, pair.x, seed, seen.pace)
     return SanityCheck(
         mechanism=callee.name,
         claim=claim,

@@ -21,7 +21,7 @@ LAYERS = [
     ["target"],
     ["outputs"],
     ["samples"],
-    ["habits"],
+    ["habits", "independence"],
     ["forecast"],
     ["counts"],
     ["bounds", "evidence", "prospects", "certificate"],
