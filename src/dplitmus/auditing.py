@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Executor
 
+    from dplitmus.mechanisms.base import Callee
+
 
 _PHASE_STOCK = 23
 _LARGEST_STOCK = 2**21  # outputs of long calls that are kept in memory
@@ -155,7 +157,7 @@ def audit(
     finished = True
     try:
         search.run(desk, stop_when_refuted=stop == "violated")
-        _check_calls(search, seen)
+        _check_best(search, seen)
         if stop == "never" or search.refuted:
             pace = (time.monotonic() - began) / sum(arm.tally.draws for arm in arms)
             left = _within(end, budget - search.dispatched, pace if stop == "never" else pace / _EXAMINED)
@@ -217,19 +219,25 @@ def _dispatch(executor: Executor, parcel: Parcel, seen: Habits, x: Any, seed: in
 def _acquainted(parcel: Parcel, x: Any, seed: int) -> tuple[Parcel, Habits]:
     """A mechanism's habits, and how it is called because of them."""
     seen = habits(parcel.callee, x, seed)
-    if not seen.shares:
-        return parcel, seen
-    parcel = replace(parcel, handling=parcel.handling._replace(one_by_one=True))
-    return parcel, habits(parcel.callee, x, seed)._replace(shares=True)
+    if seen.shares:
+        parcel = replace(parcel, handling=parcel.handling._replace(one_by_one=True))
+        seen = habits(parcel.callee, x, seed)._replace(shares=True)
+    _check_calls(parcel.callee, x, seen, seed)
+    return parcel, seen
 
 
-def _check_calls(search: Search, seen: Habits) -> None:
+def _check_calls(callee: Callee, x: Any, seen: Habits, seed: int) -> None:
     """Nothing is certified by draws of one call that depend on each other, nor is anybody accused."""
-    callee = search.parcel.callee
     apart = callee.one_at_a_time or callee.on_error == "symbol"  # a call has but one draw
     if not apart and not seen.repeats:
-        arm = max(search.arms, key=lambda arm: arm.log_wealth)
-        check_independence(callee, arm.pair.x, search.seed, seen.pace)
+        check_independence(callee, x, seed, seen.pace)
+
+
+def _check_best(search: Search, seen: Habits) -> None:
+    """The same for the pair that stands out; the first one was looked at before the search."""
+    best = max(search.arms, key=lambda arm: arm.log_wealth)
+    if best is not search.arms[0]:
+        _check_calls(search.parcel.callee, best.pair.x, seen, search.seed)
 
 
 def _elsewhere(asked: Asked, given: str | None, target: str | None) -> str | None:
