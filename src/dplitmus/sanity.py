@@ -206,9 +206,10 @@ def sanity_check(
             code="DP405",
             help="draw from the rng that is passed in; draws that repeat certify nothing",
         )
-
     if seen.shares:
         raise dependent_draws(callee)
+    if not callee.one_at_a_time:
+        check_independence(callee, pair.x, seed, seen.pace)
 
     def count_chunk(chunk: int, size: int) -> VoteCounts:
         sides = []
@@ -225,8 +226,6 @@ def sanity_check(
         threads=threads,
         progress=(lambda size: progress(2 * size)) if progress else None,
     )
-    if not callee.one_at_a_time:
-        check_independence(callee, pair.x, seed, seen.pace)
     return SanityCheck(
         mechanism=callee.name,
         claim=claim,
